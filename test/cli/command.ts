@@ -1,14 +1,14 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { onTestFinished, vi } from "vitest";
+import { temporary } from "../temporary.ts";
 
 // Each of them starts processes, on machines that may have much else to do.
 vi.setConfig({ testTimeout: 60_000 });
 
 const root = resolve(import.meta.dirname, "../..");
-const main = join(root, "src/cli/main.ts");
+export const main = join(root, "src/cli/main.ts");
 
 export interface Outcome {
   readonly status: number | null;
@@ -34,20 +34,26 @@ const environment = (env: Record<string, string> = {}) => ({
 });
 
 /** Runs the command in a process of its own, from the root of the repository. */
-export function run(args: readonly string[], { input = "", keepOpen = false, env }: RunOptions = {}): Promise<Outcome> {
-  return new Promise((settle, reject) => {
-    const child = spawn(process.execPath, [main, ...args], { cwd: root, env: environment(env) });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-    child.stdin.on("error", () => {}); // it may end without reading
-    child.stdin.write(input);
-    if (!keepOpen) child.stdin.end();
-    child.once("error", reject);
-    child.once("exit", () => child.stdin.destroy());
-    child.once("close", (status) => settle({ status, stdout, stderr }));
-  });
+export async function run(
+  args: readonly string[],
+  { input = "", keepOpen = false, env }: RunOptions = {},
+): Promise<Outcome> {
+  const { child, said, closed } = launch(args, env);
+  child.stdin.on("error", () => {}); // it may end without reading
+  child.stdin.write(input);
+  if (!keepOpen) child.stdin.end();
+  child.once("exit", () => child.stdin.destroy());
+  return { status: await closed, ...said };
+}
+
+function launch(args: readonly string[], env?: Record<string, string>) {
+  const child = spawn(process.execPath, [main, ...args], { cwd: root, env: environment(env) });
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => (said[name] += text));
+  }
+  const closed = new Promise<number | null>((settle, reject) => child.once("close", settle).once("error", reject));
+  return { child, said, closed };
 }
 
 /** The lines of JSON that it printed. */
@@ -68,42 +74,31 @@ export interface Running {
 
 /** Starts a command that goes on until it is stopped; at the latest with the test. */
 export function start(args: readonly string[]): Running {
-  const child = spawn(process.execPath, [main, ...args], { cwd: root, env: environment() });
+  const { child, said, closed } = launch(args);
   onTestFinished(() => void child.kill("SIGKILL"));
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  const closed = new Promise<number | null>((settle) => child.once("close", settle));
-  return {
-    get stdout() {
-      return stdout;
-    },
-    get stderr() {
-      return stderr;
-    },
-    printed(pattern) {
-      return new Promise((settle, reject) => {
+  // The same object, whose output grows.
+  return Object.assign(said, {
+    printed(pattern: RegExp) {
+      return new Promise<string>((settle, reject) => {
         const look = () => {
-          const match = pattern.exec(stdout);
+          const match = pattern.exec(said.stdout);
           if (match !== null) settle(match[1] ?? match[0]);
         };
         child.stdout.on("data", look);
-        void closed.then(() => reject(new Error(`It ended without ${pattern}:\n${stdout}${stderr}`)));
+        void closed.then(() => reject(new Error(`It ended without ${pattern}:\n${said.stdout}${said.stderr}`)));
         look();
       });
     },
-    stop(signal) {
+    stop(signal: "SIGTERM" | "SIGINT") {
       child.kill(signal);
       return closed;
     },
-  };
+  });
 }
 
 /** A folder that is gone after the test, with these files in it. */
 export function folderWith(files: Readonly<Record<string, string | Uint8Array>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "toolstream-cli-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporary();
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
   return folder;
 }

@@ -1,12 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { OpenAI } from "openai";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { summarize } from "../../src/testing/index.ts";
+import { endpoint } from "../endpoint.ts";
 import { loadFixture } from "../fixtures.ts";
 import { folderWith, run, start } from "./command.ts";
 
@@ -142,13 +141,10 @@ describe("toolstream record", () => {
   });
 
   it("saves what has come when it is interrupted, also if npm passes on the signal of the terminal", async () => {
-    const upstream = createServer((_, response) => {
+    const url = await endpoint((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).write("data: {}\n\n");
     });
-    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void upstream.close().closeAllConnections());
     const out = join(folderWith({}), "call.sse");
-    const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
     const recorder = start(["record", "--wire", "anthropic", "--url", url, "--out", out]);
     const proxy = await recorder.printed(/at (http:\S+)\./);
     const response = await fetch(`${proxy}/v1/messages`, { method: "POST", body: '{"stream":true}' });

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { run } from "./command.ts";
+import { main, run } from "./command.ts";
 
 const commands = ["replay", "serve", "record", "schema", "tools", "exec", "demo"];
 
@@ -63,7 +63,6 @@ describe("toolstream", () => {
   });
 
   it("does not mind a reader who has seen enough", async () => {
-    const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
     const fixtures = join(import.meta.dirname, "../../fixtures");
     const child = spawn(process.execPath, [main, "replay", "--json", fixtures], { stdio: ["ignore", "pipe", "pipe"] });
     let stderr = "";
@@ -74,7 +73,6 @@ describe("toolstream", () => {
   });
 
   it("gives what was asked for, though nobody reads the complaints", async () => {
-    const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
     const call = join(import.meta.dirname, "../../fixtures/cohere/one-call");
     const args = [main, "replay", "--wire", "cohere", "not-there", "nor-this", call];
     const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
@@ -89,7 +87,6 @@ describe("toolstream", () => {
   it.skipIf(!existsSync("/dev/full"))(
     "says in words that its output cannot be written (to /dev/full, where there is one)",
     async () => {
-      const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
       const full = openSync("/dev/full", "w"); // Linux's disk without room
       const child = spawn(process.execPath, [main, "--help"], { stdio: ["ignore", full, "pipe"] });
       closeSync(full);

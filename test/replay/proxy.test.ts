@@ -1,6 +1,4 @@
 import { readdir, readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -13,7 +11,9 @@ import type {
   RecordingProxy,
   ServeOptions,
 } from "../../src/replay/index.ts";
-import { bodyCase, paper, post, streamBody, temporary, wholeBody } from "./wire.ts";
+import { endpoint } from "../endpoint.ts";
+import { temporary } from "../temporary.ts";
+import { bodyCase, paper, post, streamBody, wholeBody } from "./wire.ts";
 
 type Kept = [Recording, RecordedResponse];
 
@@ -53,7 +53,7 @@ describe("the recording proxy", () => {
   });
 
   it("writes bodies and timing, and nothing of headers, keys and cookies", async () => {
-    const directory = await temporary(onTestFinished);
+    const directory = temporary();
     const { proxy } = await setUp({ out: join(directory, "stream.sse") });
     const secrets = { authorization: "Bearer s3cret", "x-api-key": "s3cret", cookie: "a=s3cret" };
     await (await post(`${proxy.url}/v1/write?key=s3cret`, { stream: true }, secrets)).text();
@@ -71,7 +71,7 @@ describe("the recording proxy", () => {
   });
 
   it("numbers what it keeps in a directory", async () => {
-    const directory = await temporary(onTestFinished);
+    const directory = temporary();
     for (const out of [`${join(directory, "new")}/`, directory]) {
       const { proxy, kept } = await setUp({ out });
       for (let count = 0; count < 2; count++) await (await post(`${proxy.url}/v1/write`, { stream: true })).text();
@@ -85,13 +85,10 @@ describe("the recording proxy", () => {
 
   it("tells of what it keeps in its order, however long one is written", async () => {
     const bodies = ["x".repeat(64 * 1024 * 1024), "x"];
-    const upstream = createServer((_, response) => response.end(bodies.shift()));
-    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void upstream.close());
     const files: (string | undefined)[] = [];
     const proxy = await recordingProxy({
-      url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
-      out: `${await temporary(onTestFinished)}/`,
+      url: await endpoint((_, response) => response.end(bodies.shift())),
+      out: `${temporary()}/`,
       onRecording: (_, { file }) => files.push(file),
     });
     for (let count = 0; count < 2; count++) await (await post(`${proxy.url}/v1/write`, {})).arrayBuffer();
@@ -100,7 +97,7 @@ describe("the recording proxy", () => {
   });
 
   it("writes, and the rest reads, where a file URL says", async () => {
-    const folder = pathToFileURL(`${await temporary(onTestFinished)}/`);
+    const folder = pathToFileURL(`${temporary()}/`);
     const { proxy } = await setUp({ out: new URL("paper/chat/", folder) });
     await (await post(`${proxy.url}/v1/write`, { stream: true })).text();
     await proxy.close();
@@ -113,9 +110,9 @@ describe("the recording proxy", () => {
   });
 
   it("numbers concurrent responses in the order of their requests, and not the failed ones", async () => {
-    const directory = await temporary(onTestFinished);
+    const directory = temporary();
     const waiting: (() => void)[] = [];
-    const upstream = createServer((request, response) => {
+    const url = await endpoint((request, response) => {
       if (request.url === "/3") return void response.end("the last, over first");
       if (request.url === "/1") response.statusCode = 500;
       response.write(`the answer to ${request.url}`);
@@ -124,9 +121,6 @@ describe("the recording proxy", () => {
     });
     let arrived = (): void => {};
     const both = new Promise<void>((resolve) => (arrived = resolve));
-    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void upstream.close().closeAllConnections());
-    const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
     const proxy = await recordingProxy({ url, out: `${directory}/` });
     const ask = async (path: string) => (await fetch(proxy.url + path)).text();
     const first = [ask("/1"), ask("/2")];
@@ -140,18 +134,13 @@ describe("the recording proxy", () => {
   });
 
   it("tells of what it keeps while a response that it does not keep goes on", async () => {
-    const upstream = createServer((request, response) => {
+    const url = await endpoint((request, response) => {
       if (request.url === "/1") response.statusCode = 500;
       response.write("it begins");
       if (request.url === "/2") response.end();
     });
-    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void upstream.close().closeAllConnections());
     const kept = Promise.withResolvers<string>();
-    const proxy = await recordingProxy({
-      url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
-      onRecording: (_, { path }) => kept.resolve(path),
-    });
+    const proxy = await recordingProxy({ url, onRecording: (_, { path }) => kept.resolve(path) });
     onTestFinished(() => proxy.close());
     const leave = new AbortController();
     onTestFinished(() => leave.abort());
@@ -162,24 +151,15 @@ describe("the recording proxy", () => {
 
   it("passes the caller's headers on, and those of the endpoint back", async () => {
     let seen: Record<string, unknown> = {};
-    const upstream = createServer((request, response) => {
+    const url = await endpoint((request, response) => {
       seen = request.headers;
       response.setHeader("set-cookie", ["a=1", "b=2"]);
       response.writeHead(201, { "content-encoding": "gzip", "x-request-id": "7" });
       response.end(gzipSync(wholeBody));
     });
-    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-    const { port } = upstream.address() as AddressInfo;
     const kept: Kept[] = [];
-    const proxy = await recordingProxy({
-      url: `http://127.0.0.1:${port}`,
-      onRecording: (...recorded) => kept.push(recorded),
-    });
-    onTestFinished(async () => {
-      await proxy.close();
-      upstream.closeAllConnections();
-      upstream.close();
-    });
+    const proxy = await recordingProxy({ url, onRecording: (...recorded) => kept.push(recorded) });
+    onTestFinished(() => proxy.close());
     const response = await post(`${proxy.url}//evil.example/../v1`, {}, { authorization: "Bearer s3cret" });
     expect([response.status, response.headers.get("x-request-id"), response.headers.getSetCookie()]).toEqual([
       201,
@@ -189,7 +169,7 @@ describe("the recording proxy", () => {
     expect(await response.text()).toBe(wholeBody);
     expect(seen).toMatchObject({
       authorization: "Bearer s3cret",
-      host: `127.0.0.1:${port}`,
+      host: new URL(url).host,
       "accept-encoding": "identity",
     });
     await proxy.close();
@@ -198,13 +178,11 @@ describe("the recording proxy", () => {
 
   it("passes a large upload on", async () => {
     let length = 0;
-    const upstream = createServer(async (request, response) => {
+    const url = await endpoint(async (request, response) => {
       for await (const piece of request) length += (piece as Buffer).length;
       response.end("{}");
     });
-    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void upstream.close().closeAllConnections());
-    const proxy = await recordingProxy({ url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}` });
+    const proxy = await recordingProxy({ url });
     onTestFinished(() => proxy.close());
     const body = new Uint8Array(70 * 1024 * 1024);
     expect((await fetch(`${proxy.url}/v1/files`, { method: "POST", body })).status).toBe(200);
@@ -272,7 +250,7 @@ describe("the recording proxy", () => {
   });
 
   it("says at the end that a recording could not be saved", async () => {
-    const directory = await temporary(onTestFinished);
+    const directory = temporary();
     const out = join(directory, "file.sse", "below.sse");
     const { proxy } = await setUp({ out: join(directory, "file.sse") });
     await (await post(`${proxy.url}/v1/write`, { stream: true })).text();

@@ -8,8 +8,9 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { isToolError } from "../../src/errors.ts";
 import { loadRecording, record, replay, saveRecording } from "../../src/replay/index.ts";
 import type { Recording } from "../../src/replay/index.ts";
+import { temporary } from "../temporary.ts";
 import { decode } from "../wire/splits.ts";
-import { streamBody, temporary, wholeBody } from "./wire.ts";
+import { streamBody, wholeBody } from "./wire.ts";
 
 const encoder = new TextEncoder();
 const recordingOf = (text: string, rest: Partial<Recording> = {}): Recording => ({
@@ -248,8 +249,8 @@ describe("replay", () => {
 });
 
 describe("files", () => {
-  it("load what was saved, in a file or a directory", async ({ onTestFinished }) => {
-    const directory = await temporary(onTestFinished);
+  it("load what was saved, in a file or a directory", async () => {
+    const directory = temporary();
     const recording = recordingOf(streamBody, {
       chunks: [
         { atMs: 0, length: 10 },
@@ -266,8 +267,8 @@ describe("files", () => {
     expect(await readdir(join(directory, "case"))).toEqual(["stream.sse", "stream.sse.timing.json"]);
   });
 
-  it("load what was saved, though its bytes were changed", async ({ onTestFinished }) => {
-    const file = join(await temporary(onTestFinished), "a.sse");
+  it("load what was saved, though its bytes were changed", async () => {
+    const file = join(temporary(), "a.sse");
     const recording = recordingOf("data: private\n\n", { chunks: [{ atMs: 0, length: 9 }] });
     await saveRecording(file, recording);
     const chunks = [{ atMs: 0, length: 15 }];
@@ -281,20 +282,18 @@ describe("files", () => {
     ["stream.json", '[{"a":1},\n{"b":2}]'],
     ["stream.ndjson", '{"a":1}\n{"b":2}\n'],
   ])("get the name %s in a directory", async (name, body) => {
-    const ends: (() => Promise<void>)[] = [];
-    const directory = await temporary((end) => ends.push(end));
+    const directory = temporary();
     expect(await saveRecording(directory, recordingOf(body))).toBe(join(directory, name));
-    for (const end of ends) await end();
   });
 
-  it("need no timing", async ({ onTestFinished }) => {
-    const directory = await temporary(onTestFinished);
+  it("need no timing", async () => {
+    const directory = temporary();
     await writeFile(join(directory, "stream.ndjson"), "{}\n");
     expect(await loadRecording(directory)).toEqual(recordingOf("{}\n", { contentType: "application/x-ndjson" }));
   });
 
-  it("that cannot be read say why and what to do", async ({ onTestFinished }) => {
-    const directory = await temporary(onTestFinished);
+  it("that cannot be read say why and what to do", async () => {
+    const directory = temporary();
     const put = async (name: string, text: string): Promise<string> => {
       await writeFile(join(directory, name), text);
       return join(directory, name);

@@ -4,7 +4,6 @@ import { GoogleGenAI } from "@google/genai";
 import { GoogleGenerativeAI } from "@google/generative-ai";
 import { CohereClientV2 } from "cohere-ai";
 import OpenAI from "openai";
-import { createServer } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
@@ -14,6 +13,7 @@ import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../../src/adapter.ts";
 import { record, serveReplay } from "../../src/replay/index.ts";
 import { summarize } from "../../src/testing/index.ts";
+import { endpoint } from "../endpoint.ts";
 import { encoders } from "../run/encode.ts";
 
 const user = { role: "user" as const, content: "Hi" };
@@ -104,9 +104,9 @@ const errors: Readonly<Record<string, readonly (readonly [event: object, words: 
 };
 
 /** A provider that says a cookie with its answer. */
-async function provider(wire: string): Promise<string> {
+function provider(wire: string): Promise<string> {
   const bytes = encoders[wire]!({ text: "I look.", calls: [{ id: "call_1", name: "look", args: { city: "Oslo" } }] });
-  const server = createServer((_request, response) => {
+  return endpoint((_request, response) => {
     response.writeHead(200, {
       "content-type": "text/event-stream",
       "set-cookie": "session=SECRET",
@@ -114,9 +114,6 @@ async function provider(wire: string): Promise<string> {
     });
     response.end(bytes);
   });
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  onTestFinished(() => void server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
 it.each(Object.keys(clients))("%s: a recording holds no header, and is served as what was recorded", async (name) => {

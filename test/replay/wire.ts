@@ -35,13 +35,3 @@ export function post(url: string, body: unknown, headers: Record<string, string>
 function recording(text: string): Recording {
   return { bytes: encoder.encode(text), chunks: [], complete: true };
 }
-
-/** A directory of the test's own, gone when the test is over. */
-export async function temporary(onTestFinished: (end: () => Promise<void>) => void): Promise<string> {
-  const { mkdtemp, rm } = await import("node:fs/promises");
-  const { tmpdir } = await import("node:os");
-  const { join } = await import("node:path");
-  const directory = await mkdtemp(join(tmpdir(), "toolstream-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  return directory;
-}
