@@ -16,6 +16,15 @@ export function checkMs(name: string, ms: number): void {
   throw new TypeError(`${name} is ${got}. Expected milliseconds above 0, at most ${MAX_TIMER_MS}.`);
 }
 
+/**
+ * Starts a timer, and returns what stops it. When it fires, events that have already come are handled first: while this
+ * process was busy, or stopped in a debugger, what is waited for may have come in time.
+ */
+export function startTimer(ms: number, work: () => void): () => void {
+  let timer = setTimeout(() => (timer = setTimeout(work)), ms);
+  return () => clearTimeout(timer);
+}
+
 /** Waits this many milliseconds (not at all if that is not positive), or until the signal fires. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (!(ms > 0) || signal?.aborted === true) return;
@@ -32,8 +41,8 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 
 /** Whether a promise settles, either way, within this many milliseconds; it is not waited for any longer. */
 export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stopTimer!: () => void;
   const isOver = () => true;
-  const tooLate = new Promise<false>((resolve) => (timer = setTimeout(resolve, ms, false)));
-  return Promise.race([promise.then(isOver, isOver), tooLate]).finally(() => clearTimeout(timer));
+  const tooLate = new Promise<false>((resolve) => (stopTimer = startTimer(ms, () => resolve(false))));
+  return Promise.race([promise.then(isOver, isOver), tooLate]).finally(stopTimer);
 }

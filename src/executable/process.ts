@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { startTimer } from "../time.ts";
 import { commandOf } from "./command.ts";
 import { enterGroup, hasMembers, killGroup, leaveGroup } from "./group.ts";
 import { createStderrReader, type ProgressLine } from "./stderr.ts";
@@ -59,7 +60,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
     let end: ProcessEnd | undefined;
     let isSettled = false;
     let isGroupGone = false;
-    let timer: NodeJS.Timeout | undefined;
+    let stopTimer = (): void => {};
 
     if (signal?.aborted === true) return settleWith({ type: "aborted" });
     let child: ChildProcessWithoutNullStreams;
@@ -76,9 +77,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
 
     child.stdin.on("error", () => {}); // EPIPE: the program does not read its input, which is its own business
     enterGroup(pid);
-    after(timeoutMs, () => {
-      if (end === undefined) stop({ type: "timeout" });
-    });
+    after(timeoutMs, () => stop({ type: "timeout" }));
     signal?.addEventListener("abort", onAbort);
     count(child, "stdout", options.maxOutputBytes, stdout.push);
     count(child, "stderr", options.maxStderrBytes, stderr.push);
@@ -117,13 +116,10 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
       after(graceMs, finish);
     }
 
-    /**
-     * Sets the timer. When it fires, events that have already come are handled first: while this process was busy, or
-     * stopped in a debugger, the program may have ended in time.
-     */
+    /** Starts the only timer anew. */
     function after(ms: number, work: () => void): void {
-      clearTimeout(timer);
-      timer = setTimeout(setImmediate, ms, work);
+      stopTimer();
+      stopTimer = startTimer(ms, work);
     }
 
     /** Nothing outlives the call: what still runs in the group is killed, and the pipes are closed. */
@@ -138,7 +134,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
 
     function settleWith(why: ProcessEnd): void {
       isSettled = true;
-      clearTimeout(timer);
+      stopTimer();
       signal?.removeEventListener("abort", onAbort);
       const durationMs = performance.now() - startedAt;
       settle({ end: why, stdout: stdout.bytes(), stderr: stderr.end(), durationMs });

@@ -1,6 +1,6 @@
 import isNetworkError from "is-network-error";
 import { ToolError } from "../errors.ts";
-import { pause } from "../time.ts";
+import { pause, startTimer } from "../time.ts";
 import { settle } from "../tool/progress.ts";
 
 /** How the handler ended. */
@@ -65,13 +65,8 @@ export function runHandler(run: HandlerRun): RunningHandler {
     };
   });
   const onAbort = () => giveUp("aborted", signal!.reason);
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(
-          () => giveUp("timeout", new ToolError("timeout", `It took longer than ${timeoutMs} ms.`)),
-          timeoutMs,
-        );
+  const onTimeout = () => giveUp("timeout", new ToolError("timeout", `It took longer than ${timeoutMs} ms.`));
+  const stopTimer = timeoutMs === undefined ? () => {} : startTimer(timeoutMs, onTimeout);
   signal?.addEventListener("abort", onAbort);
 
   let isOver = false;
@@ -83,7 +78,7 @@ export function runHandler(run: HandlerRun): RunningHandler {
     return end;
   });
   const first = Promise.race([ended, givenUp]).finally(() => {
-    clearTimeout(timer);
+    stopTimer();
     signal?.removeEventListener("abort", onAbort);
   });
   return {

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -831,6 +832,21 @@ describe("time", () => {
     });
     expect(signal!.aborted).toBe(true);
     expect(events.at(-1)).toMatchObject({ type: "tool.failed", errorCode: "timeout" });
+  });
+
+  it("counts what came in time, though this process was busy until the time was over", async () => {
+    const { tool } = counted({
+      timeoutMs: 500,
+      execute: async () => {
+        const child = spawn("/bin/sh", ["-c", "echo started; sleep 0.1; echo in time"]);
+        const lines = child.stdout.setEncoding("utf8")[Symbol.asyncIterator]();
+        await lines.next();
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+        return (await lines.next()).value as string;
+      },
+    });
+    const { executor } = setup([tool]);
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "completed", output: "in time\n" });
   });
 
   it.each<[string, () => unknown, number, object]>([
