@@ -26,15 +26,22 @@ export function resultOf(
   const lost = lostNumber(structuredContent);
   if (lost === undefined) {
     const json = JSON.stringify(structuredContent);
-    return isPromised || isIn(json, text) ? structuredContent : `${text}\n${json}`;
+    return isPromised || repeats(text, structuredContent, json) ? structuredContent : `${text}\n${json}`;
   }
   if (!isPromised && text !== "") return text;
   throw new ToolError("invalid_answer", `The tool's result has a number that cannot be kept exactly (near ${lost}).`);
 }
 
-/** Whether the text repeats the structure: as JSON, as the specification wants it, or one of its strings. */
-function isIn(json: string, text: string): boolean {
-  return text.trim() === "" || jsonIn(text) !== undefined || json.includes(JSON.stringify(text).slice(1, -1));
+/** Whether the text repeats the structure or a part of it, as JSON, as the specification wants it, or a string as it is. */
+function repeats(text: string, structure: unknown, json: string): boolean {
+  if (text.trim() === "") return true;
+  const value = jsonIn(text) ?? text;
+  return typeof value === "object" ? json.includes(JSON.stringify(value)) : holds(structure, value);
+}
+
+function holds(structure: unknown, value: unknown): boolean {
+  if (typeof structure !== "object" || structure === null) return structure === value;
+  return Object.values(structure).some((part) => holds(part, value));
 }
 
 function textOf(content: readonly McpContent[]): string {

@@ -231,7 +231,8 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       "a\nb",
     ],
     ["nothing", { content: [] }, ""],
-    ["structure", { content: [{ type: "text", text: "{}" }], structuredContent: { a: [1] } }, { a: [1] }],
+    ["structure", { content: [{ type: "text", text: '{ "a": [1] }' }], structuredContent: { a: [1] } }, { a: [1] }],
+    ["a value in structure", { content: [{ type: "text", text: "[1]" }], structuredContent: { a: [1] } }, { a: [1] }],
     [
       "structure in words",
       { content: [{ type: "text", text: "a: b" }], structuredContent: { say: "a: b" } },
@@ -241,6 +242,22 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       "text, with structure about it (hermes-agent 7118, claude-code 79944)",
       { content: [{ type: "text", text: "# Read me" }], structuredContent: { file: "README.md" } },
       '# Read me\n{"file":"README.md"}',
+    ],
+    [
+      "a text that is in another word",
+      { content: [{ type: "text", text: "on" }], structuredContent: { state: "none" } },
+      'on\n{"state":"none"}',
+    ],
+    [
+      "a number that is in another one",
+      { content: [{ type: "text", text: "1" }], structuredContent: { rows: 10 } },
+      '1\n{"rows":10}',
+    ],
+    ["a number in structure", { content: [{ type: "text", text: "1" }], structuredContent: { n: 1 } }, { n: 1 }],
+    [
+      "text that is JSON, with structure about it (claude-code 79944)",
+      { content: [{ type: "text", text: '{"private":true}' }], structuredContent: { file: "package.json" } },
+      '{"private":true}\n{"file":"package.json"}',
     ],
     [
       "an image",
