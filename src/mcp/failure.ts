@@ -57,7 +57,9 @@ export function callError(error: unknown, signal: AbortSignal | undefined, isWri
  *
  * Many have another status for it, and words: https://github.com/modelcontextprotocol/python-sdk/issues/1004,
  * https://github.com/mastra-ai/mastra/issues/7675, https://github.com/markmhendrickson/neotoma/issues/1923. What a tool
- * says of some session has the request's id, a number with both SDKs, and is not meant.
+ * says of some session has the request's id, a number with both SDKs, and is not meant, unless it is said not to be a
+ * request: https://github.com/samanhappy/mcphub/issues/196. A 503 may come from a gateway that had passed the call on,
+ * so it has to say what is wrong with the session.
  */
 export function isDisconnected(error: unknown): boolean {
   const said = ((error as { cause?: unknown }).cause ?? {}) as Record<string, unknown>;
@@ -65,7 +67,10 @@ export function isDisconnected(error: unknown): boolean {
   if (code === "NOT_CONNECTED" || message === "Not connected") return true;
   const status = httpStatusOf(said);
   if (status !== 400 && status !== 503) return status === 404;
-  return /session/i.test(String(message)) && !/"id":\s*\d/.test(String(message));
+  const words = String(message);
+  const isOfTool = /"id":\s*\d/.test(words) && !/"code":\s*-32600\b/.test(words);
+  if (isOfTool || !/session/i.test(words)) return false;
+  return status === 400 || /unknown|expired|invalid|not found/i.test(words);
 }
 
 /** What `fetch()` of Node, Bun and Deno throws if nobody is listening at the address. */

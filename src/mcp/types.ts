@@ -24,7 +24,7 @@ export interface McpToolsOptions {
   maxTimeoutMs?: number;
   /**
    * Connects the client again. Called when a request cannot have reached a tool, since the connection is closed or its
-   * session unknown (HTTP 404; also 400 and 503, if the server says that it is about a session); then the request is sent
+   * session unknown (HTTP 404; also 400 and 503, if the server says that this is the reason); then the request is sent
    * once more. An attempt that takes longer than `timeoutMs` has failed. Default: it fails, as do all later ones.
    */
   reconnect?: () => Promise<unknown>;

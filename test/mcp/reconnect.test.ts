@@ -30,6 +30,8 @@ async function startServer() {
     status: 404,
     body: '{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}',
   };
+  /** What a gateway answers that has passed a call on. */
+  let late: { status: number; body: string } | undefined;
 
   async function newSession(): Promise<StreamableHTTPServerTransport> {
     const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
@@ -49,6 +51,13 @@ async function startServer() {
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (late !== undefined && request.method === "POST") {
+      const { params } = JSON.parse(String(Buffer.concat(await request.toArray()))) as {
+        params: { arguments: unknown };
+      };
+      calls.push(params.arguments);
+      return void response.writeHead(late.status).end(late.body);
+    }
     const id = request.headers["mcp-session-id"] as string | undefined;
     const transport = id === undefined ? await newSession() : sessions.get(id);
     if (transport !== undefined) return transport.handleRequest(request, response);
@@ -69,6 +78,7 @@ async function startServer() {
       sessions = new Map();
     },
     refusesWith: (status: number, body: string) => void (refusal = { status, body }),
+    answersLate: (status: number, body: string) => void (late = { status, body }),
     down: () => {
       http.closeAllConnections();
       http.close();
@@ -116,8 +126,9 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     expect(reconnect).toHaveBeenCalledOnce();
   });
 
-  // python-sdk#1004, affine-mcp-server#301 and mastra#7675, neotoma#1923
+  // python-sdk#1004, affine-mcp-server#301 and mastra#7675; mcphub#196; neotoma#1923
   it.each([
+    [400, '{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Invalid Request: Session not found"}}'],
     [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}'],
     [503, "Unknown or expired mcp-session-id"],
   ])("is connected to again when it says with %i that it does not know the session", async (status, body) => {
@@ -139,6 +150,15 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     restart();
     refusesWith(400, body);
     expect(await failure(execute(pay))).toMatchObject({ code: "server_failed" });
+    expect(reconnect).not.toHaveBeenCalled();
+  });
+
+  it("gets no call again that a gateway had passed on, whatever that says of the session", async () => {
+    const { client, reconnect, calls, answersLate } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    answersLate(503, "The session's backend took too long to answer.");
+    expect(await failure(execute(pay, { n: 1 }))).toMatchObject({ code: "outcome_unknown" });
+    expect(calls).toEqual([{ n: 1 }]);
     expect(reconnect).not.toHaveBeenCalled();
   });
 
