@@ -1,17 +1,8 @@
 import { ToolError } from "../errors.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
-import {
-  callTool,
-  requestTool,
-  withoutOutput,
-  type McpClient,
-  type McpInputRequired,
-  type McpProgress,
-  type McpResult,
-  type McpToolDefinition,
-  type RequestOptions,
-} from "./client.ts";
+import { callTool, type McpClient, type McpProgress, type McpResult, type RequestOptions } from "./client.ts";
+import type { CheckedDefinition } from "./definition.ts";
 import { callError, inputRequired } from "./failure.ts";
 import type { McpToolsOptions } from "./types.ts";
 
@@ -25,8 +16,6 @@ interface CallOptions {
   readonly maxTimeoutMs: number;
   /** What it does to the world is not to be done twice. */
   readonly isWrite: boolean;
-  /** Its output schema is of no use: a client of version 2 would send no call if it cannot compile it. */
-  readonly isUncheckable: boolean;
   readonly onInputRequired: McpToolsOptions["onInputRequired"];
   /** Sends the first request, perhaps more than once. */
   readonly begin: <T>(request: () => Promise<T>) => Promise<T>;
@@ -40,62 +29,57 @@ interface CallOptions {
  */
 export async function callServer(
   client: McpClient,
-  definition: McpToolDefinition,
+  checked: CheckedDefinition,
   input: unknown,
   context: ToolContext,
-  options: CallOptions,
+  { timeoutMs, maxTimeoutMs, isWrite, onInputRequired, begin }: CallOptions,
 ): Promise<McpResult> {
+  const { definition } = checked;
+  const { signal } = context;
   const progress = createProgressQueue((value: McpProgress) => context.progress(value));
-  try {
-    return await ask(client, definition, input, context, progress.push, options);
-  } finally {
-    await progress.end(context.signal?.aborted === true ? 0 : PROGRESS_MS);
-  }
-}
-
-async function ask(
-  client: McpClient,
-  definition: McpToolDefinition,
-  input: unknown,
-  context: ToolContext,
-  onprogress: (progress: McpProgress) => void,
-  { timeoutMs, maxTimeoutMs, isWrite, isUncheckable, onInputRequired, begin }: CallOptions,
-): Promise<McpResult> {
-  const params = { name: definition.name, arguments: input as Record<string, unknown> };
   const how: RequestOptions = {
     // The clients look at the limit for all of it only when progress is reported.
     timeout: Math.min(timeoutMs, maxTimeoutMs),
     maxTotalTimeout: maxTimeoutMs,
     resetTimeoutOnProgress: true,
-    ...(context.signal === undefined ? {} : { signal: context.signal }),
-    onprogress,
-    ...(isUncheckable && { toolDefinition: withoutOutput(definition) }),
+    ...(signal && { signal }),
+    onprogress: progress.push,
+    allowInputRequired: onInputRequired !== undefined,
   };
-  const asked = async <T>(request: () => Promise<T>): Promise<T> => {
-    try {
-      return await request();
-    } catch (error) {
-      throw callError(error, context.signal, isWrite);
+  const params = { name: definition.name, arguments: input as Record<string, unknown> };
+  const ask = (more = {}) =>
+    callTool(client, definition, { ...params, ...more }, how).catch((error: unknown) => {
+      throw callError(error, signal, isWrite);
+    });
+  try {
+    let result = await begin(ask);
+    for (let round = 0; onInputRequired && result.resultType === "input_required" && round < MAX_ROUNDS; round++) {
+      const inputResponses = await onInputRequired(result, context);
+      const { requestState } = result;
+      result = await ask({ inputResponses, ...(requestState !== undefined && { requestState }) });
     }
-  };
-  if (onInputRequired === undefined) {
-    return checkResult(await begin(() => asked(() => callTool(client, params, how))));
+    return checkResult(result, checked);
+  } finally {
+    await progress.end(signal?.aborted === true ? 0 : PROGRESS_MS);
   }
-
-  let result: McpResult & McpInputRequired = await begin(() =>
-    asked(() => requestTool(client, definition, params, how)),
-  );
-  for (let round = 0; result.resultType === "input_required" && round < MAX_ROUNDS; round++) {
-    const inputResponses = await onInputRequired(result, context);
-    const { requestState } = result;
-    const again = { ...params, inputResponses, ...(requestState === undefined ? {} : { requestState }) };
-    result = await asked(() => requestTool(client, definition, again, how));
-  }
-  return checkResult(result);
 }
 
-function checkResult(result: McpResult): McpResult {
-  if (result.resultType === "input_required") throw inputRequired();
-  if (Array.isArray(result.content) || result.structuredContent !== undefined) return result;
-  throw new ToolError("invalid_answer", "The MCP server's answer has no content.");
+function checkResult(result: McpResult, { definition, outputSchema }: CheckedDefinition): McpResult {
+  const { resultType, content, structuredContent, isError } = result;
+  if (resultType === "input_required") throw inputRequired();
+  if (!Array.isArray(content) && structuredContent === undefined) throw unusable("it has no content");
+  if (definition.outputSchema === undefined || isError === true) return result;
+  if (structuredContent === undefined)
+    throw unusable(`${EXECUTED} structure that its output schema promises is missing`);
+  const fits = outputSchema?.validate(structuredContent);
+  if (fits === undefined || fits.ok) return result;
+  const list = fits.issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || "it"}: ${message}`);
+  throw unusable(`${EXECUTED} structure does not fit its output schema: ${list.join("; ")}`);
+}
+
+/** Whoever does not read this of a write calls it again. */
+const EXECUTED = "the tool was executed, but the";
+
+function unusable(why: string): ToolError {
+  return new ToolError("invalid_answer", `The MCP server gave no usable answer: ${why}.`);
 }

@@ -41,6 +41,9 @@ export interface McpAnnotations {
 interface McpCall {
   name: string;
   arguments?: Record<string, unknown>;
+  /** By the server's own names (version 2). */
+  inputResponses?: Readonly<Record<string, unknown>>;
+  requestState?: string;
 }
 
 /** A call's progress as reported by its server, passed to `context.progress()`. */
@@ -56,8 +59,8 @@ export interface RequestOptions {
   maxTotalTimeout?: number;
   resetTimeoutOnProgress?: boolean;
   onprogress?: (progress: McpProgress) => void;
-  /** In place of the listed one, whose output schema the client would compile and check results against (version 2). */
-  toolDefinition?: McpToolDefinition;
+  /** Whether to return what a server asks for, which `callTool()` would otherwise handle itself (version 2). */
+  allowInputRequired?: boolean;
 }
 
 /** The result of a call. `resultType` is `"input_required"` if the server wants something first (MCP 2026-07-28). */
@@ -100,32 +103,43 @@ export interface McpInputRequired {
 
 type AnyFunction = (...args: unknown[]) => Promise<unknown>;
 
-/** Calls a tool with either generation of client: only the newer one knows protocol eras. */
-export function callTool(client: McpClient, params: McpCall, options: RequestOptions): Promise<McpResult> {
-  const call = (client.callTool as AnyFunction).bind(client);
-  return (isVersion2(client) ? call(params, options) : call(params, undefined, options)) as Promise<McpResult>;
+/**
+ * One page of the list of tools. With the older client it is not checked: its `listTools()` fails if one tool is
+ * malformed, or has an output schema that it cannot compile (typescript-sdk#1175).
+ */
+export async function listPage(
+  client: McpClient,
+  cursor: string | undefined,
+  options: RequestOptions,
+): Promise<Partial<McpToolList>> {
+  const params = cursor === undefined ? undefined : { cursor };
+  const { request } = client as { request?: AnyFunction };
+  if (isVersion2(client) || request === undefined) {
+    const fresh = { ...options, cacheMode: "refresh" }; // the newer client would otherwise answer from its cache
+    return client.listTools(params, fresh);
+  }
+  return (await request.call(client, { method: "tools/list", params }, ANYTHING, options)) as Partial<McpToolList>;
 }
 
+/** In place of the schema of zod that `request()` takes, whichever version of zod the client has. */
+const ANYTHING = { parse: (data: unknown) => data, safeParse: (data: unknown) => ({ success: true, data }) };
+
 /**
- * Calls a tool and returns what the server asks for, which `callTool()` would otherwise handle itself. The client
- * checks results against the listed output schema, but such a request is not an output: so it gets the definition
- * without one.
+ * Calls a tool with either generation of client. The newer one gets the definition that was checked: with its own list,
+ * it would send the call again under a definition that has changed since (SEP-2243). It gets it without the output
+ * schema, since it would refuse a tool whose schema it cannot compile: results are checked by us.
  */
-export function requestTool(
+export function callTool(
   client: McpClient,
   definition: McpToolDefinition,
-  params: McpCall & { inputResponses?: Readonly<Record<string, unknown>>; requestState?: string },
+  params: McpCall,
   options: RequestOptions,
 ): Promise<McpResult & McpInputRequired> {
   const call = (client.callTool as AnyFunction).bind(client);
-  const toolDefinition = withoutOutput(definition);
-  const result = call(params, { ...options, allowInputRequired: true, toolDefinition });
+  const result = isVersion2(client)
+    ? call(params, { ...options, toolDefinition: { ...definition, outputSchema: undefined } })
+    : call(params, undefined, options);
   return result as Promise<McpResult & McpInputRequired>;
-}
-
-/** A definition against which a client checks no result. */
-export function withoutOutput(definition: McpToolDefinition): McpToolDefinition {
-  return { ...definition, outputSchema: undefined };
 }
 
 export function isVersion2(client: McpClient): boolean {

@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize";
 import { isToolError, messageOf, ToolError } from "../errors.ts";
-import { checkForeignSchema } from "../schema/foreign.ts";
 import { foreignSchema } from "../schema/foreign-schema.ts";
+import { isRecord } from "../schema/json.ts";
 import type { Schema } from "../schema/index.ts";
 import type { McpToolDefinition } from "./client.ts";
 
@@ -20,7 +20,12 @@ const MAX_TEXT = 32_768;
 /**
  * @throws ToolError `invalid_tool`, `too_large` for a definition that is malformed, or too costly
  */
-export async function checkDefinition(definition: McpToolDefinition): Promise<CheckedDefinition> {
+export async function checkDefinition(definition: unknown): Promise<CheckedDefinition> {
+  if (!isDefinition(definition)) {
+    const form =
+      "name, title and description are texts, inputSchema and outputSchema objects, the former of type object";
+    throw new ToolError("invalid_tool", `its definition is malformed: ${form}.`);
+  }
   const { name, title, description, inputSchema, outputSchema, annotations, execution } = definition;
   // The specification's rule: otherwise different names could look the same.
   if (!/^[\w.-]{1,128}$/.test(name)) {
@@ -33,7 +38,6 @@ export async function checkDefinition(definition: McpToolDefinition): Promise<Ch
   for (const text of [title, description]) {
     if ((text?.length ?? 0) > MAX_TEXT) throw new ToolError("too_large", `its description is longer than ${MAX_TEXT}.`);
   }
-  if (outputSchema !== undefined) checkForeignSchema(outputSchema);
   return {
     definition,
     inputSchema: foreignSchema(inputSchema, true),
@@ -42,12 +46,21 @@ export async function checkDefinition(definition: McpToolDefinition): Promise<Ch
   };
 }
 
+/** The newer client sees to it; the older one's list is taken as it comes. */
+function isDefinition(value: unknown): value is McpToolDefinition {
+  if (!isRecord(value)) return false;
+  const { name, title, description, inputSchema, outputSchema } = value;
+  const areTexts = [title, description].every((text) => text === undefined || typeof text === "string");
+  const isOfObject = isRecord(inputSchema) && inputSchema["type"] === "object";
+  return typeof name === "string" && areTexts && isOfObject && (outputSchema === undefined || isRecord(outputSchema));
+}
+
 /** Outputs are data, and not acted upon: a schema that we cannot use only means one check less. */
 function usable(outputSchema: Readonly<Record<string, unknown>>): Schema | undefined {
   try {
     return foreignSchema(outputSchema, true);
   } catch (error) {
-    if (isToolError(error)) return undefined;
+    if (isToolError(error) && error.code !== "too_large") return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { isToolError, ToolError, type ToolErrorCode } from "../errors.ts";
-import type { McpClient, McpToolDefinition, RequestOptions } from "./client.ts";
+import { listPage, type McpClient, type McpToolDefinition, type RequestOptions } from "./client.ts";
 import { checkDefinition, type CheckedDefinition } from "./definition.ts";
 import { serverError } from "./failure.ts";
 
@@ -30,7 +30,7 @@ export async function listTools(client: McpClient, maxTools: number, options: Re
   const skipped: SkippedMcpTool[] = [];
   const seen = new Set<string>(); // names that differ only in case are the same to a reader
   for (const definition of await definitionsOf(client, maxTools, options)) {
-    const name = String(definition.name);
+    const name = String((definition as McpToolDefinition | null)?.name);
     const skip = (code: ToolErrorCode, reason: string) => skipped.push({ name, reason, code });
     if (seen.has(name.toLowerCase())) {
       skip("duplicate_tool", "another tool of the server has this name, or differs from it in case only");
@@ -55,22 +55,18 @@ async function definitionsOf(
   const definitions: McpToolDefinition[] = [];
   const cursors = new Set<string>();
   for (let cursor: string | undefined; ;) {
-    let page;
-    try {
-      // A newer client would otherwise answer from its cache.
-      const fresh = { ...options, cacheMode: "refresh" };
-      page = await client.listTools(cursor === undefined ? undefined : { cursor }, fresh);
-    } catch (error) {
+    const { tools, nextCursor } = await listPage(client, cursor, options).catch((error: unknown) => {
       throw serverError(error, options.signal, "did not list its tools");
-    }
-    if (definitions.length + page.tools.length > maxTools) {
+    });
+    if (!Array.isArray(tools)) throw new ToolError("server_failed", "The MCP server's answer is no list of tools.");
+    if (definitions.length + tools.length > maxTools) {
       throw new ToolError(
         "too_large",
         `The MCP server offers more than ${maxTools} tools. Raise maxTools if it is meant.`,
       );
     }
-    definitions.push(...page.tools);
-    cursor = page.nextCursor;
+    definitions.push(...tools);
+    cursor = nextCursor;
     if (cursor === undefined || cursor === "") return definitions;
     if (cursors.has(cursor) || cursors.size >= MAX_PAGES) {
       throw new ToolError("too_large", "The MCP server's list of tools has no end.");

@@ -149,11 +149,12 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   }
 
   async function execute(
-    { definition, outputSchema, digest }: CheckedDefinition,
+    checked: CheckedDefinition,
     input: unknown,
     context: ToolContext,
     effect: Effect,
   ): Promise<unknown> {
+    const { definition, digest } = checked;
     const { signal: by } = context;
     if (by?.aborted === true) throw serverError(undefined, by, "was not asked");
     const begin = <T>(send: () => Promise<T>): Promise<T> =>
@@ -162,10 +163,8 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
         checkListed(definition.name, digest);
         return send();
       });
-    const isWrite = effect === "write";
-    const isUncheckable = definition.outputSchema !== undefined && outputSchema === undefined;
-    const how = { timeoutMs, maxTimeoutMs, isWrite, isUncheckable, onInputRequired, begin };
-    const result = await callServer(client, definition, input, context, how);
+    const how = { timeoutMs, maxTimeoutMs, isWrite: effect === "write", onInputRequired, begin };
+    const result = await callServer(client, checked, input, context, how);
     if (result.isError === true) {
       const said = resultOf(result, {});
       const text = typeof said === "string" ? said : JSON.stringify(said);

@@ -1,14 +1,15 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { createMcpHandler, inputRequired, type Server } from "@modelcontextprotocol/server";
+import { createMcpHandler, inputRequired, McpServer, type Server } from "@modelcontextprotocol/server";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { z } from "zod";
 import { ToolExecutor } from "../../src/execute/index.ts";
 import { toolList } from "../../src/index.ts";
 import { mcpTools, type McpClient, type McpToolDefinition } from "../../src/mcp/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
-import { connections, execute, failure, newServer } from "./support.ts";
+import { connections, execute, failure, newServer, oldServer } from "./support.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -130,17 +131,28 @@ describe("mcpTools()", () => {
     expect(set.skipped).toMatchObject([{ name: "long", code: "too_large" }]);
   });
 
-  it("takes a tool whose output schema it cannot check", async () => {
-    const schemas = [{ type: "string", pattern: "^(a+)+$" }, { $ref: "#/$defs/missing" }]; // typescript-sdk#1175
-    for (const connectTo of [connect, connections["client 2, MCP 2025"]]) {
-      for (const a of schemas) {
-        const outputSchema = { type: "object", properties: { a } };
-        const call = () => ({ content: [], structuredContent: { a: "a" } });
-        const set = await mcpTools(await connectTo(serverOf([plain("a", { outputSchema })], call)));
-        expect(set.tools()[0]!.outputSchema).toBeUndefined();
-        expect(await execute(set.tools()[0])).toEqual({ a: "a" });
-      }
-    }
+  it("skips what is malformed in a list that the older client does not check", async () => {
+    const malformed = [
+      null,
+      { ...plain("a"), name: 5 },
+      { name: "no_schema" },
+      { name: "of_a_text", inputSchema: { type: "string" } },
+      plain("described", { description: null }),
+      plain("promises", { outputSchema: "text" }),
+    ];
+    const server = oldServer({ listTools: () => ({ tools: [...malformed, plain("good")] }), callTool: () => ({}) });
+    const set = await mcpTools(await connections["sdk 1"](server as never), { prefix: "" });
+    expect(set.tools().map(({ name }) => name)).toEqual(["good"]);
+    const skipped = ["undefined", "5", "no_schema", "of_a_text", "described", "promises"];
+    expect(set.skipped.map(({ name, code }) => [name, code])).toEqual(skipped.map((name) => [name, "invalid_tool"]));
+  });
+
+  it("has no list where the older client is sent none", async () => {
+    const server = oldServer({ listTools: () => ({ tools: "none" }), callTool: () => ({}) });
+    expect(await failure(mcpTools(await connections["sdk 1"](server as never)))).toMatchObject({
+      code: "server_failed",
+      message: "The MCP server's answer is no list of tools.",
+    });
   });
 
   it("skips tools that can only be run as tasks (MCP 2025-11-25)", async () => {
@@ -273,6 +285,19 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   ])("reads a result of %s", async (_name, result, read) => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => result)));
     expect(await execute(set.tools()[0])).toEqual(read);
+  });
+
+  it("takes tools whose output schema it or its client cannot compile, and checks what it can", async () => {
+    const evil = { type: "object", properties: { n: { pattern: "^(a+)+$" } } };
+    const dangling = { type: "object", properties: { n: { $ref: "#/$defs/missing" } } }; // typescript-sdk 1175
+    const $schema = "http://json-schema.org/draft-04/schema#";
+    const draft4 = { $schema, type: "object", properties: { n: { minimum: 0, exclusiveMinimum: true } } };
+    const tools = [evil, dangling, draft4].map((outputSchema, at) => plain(`t${at}`, { outputSchema }));
+    const call = ({ arguments: { n } }: any) => ({ content: [], structuredContent: { n } });
+    const set = await mcpTools(await connectTo(serverOf([...tools, plain("t3")], call)));
+    expect(set.tools().map(({ outputSchema }) => outputSchema !== undefined)).toEqual([false, false, true, false]);
+    for (const tool of set.tools()) expect(await execute(tool, { n: 1 })).toEqual({ n: 1 });
+    expect(await failure(execute(set.tools()[2], { n: 0 }))).toMatchObject({ code: "invalid_answer" });
   });
 
   it("reads structure that the tool promises as that, whatever the text says", async () => {
@@ -427,8 +452,21 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     const set = await mcpTools(await connectTo(serverOf([plain("refund", { outputSchema })], refund)));
     const { code, message } = await failure(execute(set.tools()[0]));
     expect(refund).toHaveBeenCalledOnce();
-    expect(code).toBe("server_failed");
+    expect(code).toBe("invalid_answer");
     expect(message).toMatch(/^The MCP server gave no usable answer: .*output schema/);
+  });
+
+  it("does not take a text for the structure that a tool promises", async () => {
+    const server = serverOf([plain("a", { outputSchema: { type: "object" } })], () => ({
+      content: [{ type: "text", text: "Six." }],
+    }));
+    const set = await mcpTools(await connectTo(server));
+    expect(await failure(execute(set.tools()[0]))).toMatchObject({
+      code: "invalid_answer",
+      message: expect.stringContaining(
+        "the tool was executed, but the structure that its output schema promises is missing",
+      ),
+    });
   });
 
   it("asks nothing for a caller who has given up", async () => {
@@ -629,6 +667,25 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
       await execute(set.tools()[0], { region: "eu" });
     }
     expect(sent).toEqual(["eu", "eu"]);
+  });
+
+  it("is not called under another definition because it now wants other headers", async () => {
+    let header = "Region";
+    const called = vi.fn(() => ({ content: [] }));
+    const handler = createMcpHandler(() => {
+      const server = new McpServer({ name: "test-server", version: "1.0.0" });
+      const inputSchema = z.object({ region: z.string().meta({ "x-mcp-header": header }) });
+      server.registerTool("query", { description: `In a ${header}.`, inputSchema }, called);
+      return server;
+    });
+    const fetch = (url: string | URL, init?: RequestInit) => handler.fetch(new Request(url, init));
+    const client = new Client({ name: "c", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
+    await client.connect(new StreamableHTTPClientTransport(new URL("http://server.test/mcp"), { fetch }));
+    onTestFinished(() => client.close());
+    const [query] = (await mcpTools(client)).tools();
+    header = "Zone";
+    expect(await failure(execute(query, { region: "eu" }))).toMatchObject({ code: "server_failed" });
+    expect(called).not.toHaveBeenCalled();
   });
 
   it("is not asked for ever", async () => {
