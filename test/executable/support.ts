@@ -10,9 +10,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, expect, onTestFinished } from "vitest";
-import { isToolError, ToolCallError, type Tool, type ToolContext, type ToolError } from "../../src/index.ts";
+import { afterAll, onTestFinished } from "vitest";
+import type { ToolContext, ToolError } from "../../src/index.ts";
 import { loadExecutable, type ExecutableOptions, type ExecutableRun } from "../../src/executable/index.ts";
+import { execute, failure as failureOf } from "../outcome.ts";
+
+export { execute };
 
 const kept: string[] = [];
 afterAll(() => kept.forEach((path) => rmSync(path, { recursive: true, force: true })));
@@ -59,24 +62,7 @@ export async function call(
   return execute(tool, input, context);
 }
 
-/** The result, or the error of the handler (and not what the ToolUse makes of it). */
-export async function execute(tool: Tool, input: unknown = {}, context?: Partial<ToolContext>): Promise<unknown> {
-  try {
-    return await tool.use(input).execute(context);
-  } catch (error) {
-    throw error instanceof ToolCallError && error.cause !== undefined ? error.cause : error;
-  }
-}
-
-/** The typed error that something fails with. */
-export async function failure(work: Promise<unknown>): Promise<ToolError & { run: ExecutableRun }> {
-  const error = await work.then(
-    (value) => expect.unreachable(`it came to ${JSON.stringify(value)}`),
-    (reason: unknown) => reason,
-  );
-  if (!isToolError(error)) throw error;
-  return error as ToolError & { run: ExecutableRun };
-}
+export const failure = failureOf<ToolError & { readonly run: ExecutableRun }>;
 
 export const onLinux = process.platform === "linux";
 

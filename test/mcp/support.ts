@@ -8,9 +8,10 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
-import { isToolError, ToolCallError, type Tool, type ToolContext, type ToolError } from "../../src/index.ts";
+import { onTestFinished } from "vitest";
 import type { McpClient } from "../../src/mcp/index.ts";
+
+export { execute, failure } from "../outcome.ts";
 
 const info = { name: "test-client", version: "1.0.0" };
 const MODERN = { versionNegotiation: { mode: { pin: "2026-07-28" } } };
@@ -88,26 +89,3 @@ const command = {
   args: [join(import.meta.dirname, "server.ts")],
   stderr: "inherit" as const,
 };
-
-/** The result, or the error of the handler (and not what the ToolUse makes of it). */
-export async function execute(
-  tool: Tool | undefined,
-  input: unknown = {},
-  context?: Partial<ToolContext>,
-): Promise<unknown> {
-  try {
-    return await tool!.use(input).execute(context);
-  } catch (error) {
-    throw error instanceof ToolCallError && error.cause !== undefined ? error.cause : error;
-  }
-}
-
-/** The typed error that something fails with. */
-export async function failure(work: Promise<unknown>): Promise<ToolError> {
-  const error = await work.then(
-    (value) => expect.unreachable(`it came to ${JSON.stringify(value)}`),
-    (reason: unknown) => reason,
-  );
-  if (!isToolError(error)) throw error;
-  return error;
-}
