@@ -36,7 +36,7 @@ export async function callProgram(
     signal: context.signal,
     onProgress: progress.push,
   });
-  await progress.end(settings.graceMs);
+  await progress.end(context.signal);
   const run = runOf(name, context.invocationId, outcome);
   const stopped = interruption(outcome, { ...settings, signal: context.signal });
   if (stopped !== undefined) {

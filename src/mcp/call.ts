@@ -8,8 +8,6 @@ import type { McpToolsOptions } from "./types.ts";
 
 /** Rounds in which a server may ask for more. */
 const MAX_ROUNDS = 10;
-/** How long progress listeners may delay the outcome, which is reported after them. */
-const PROGRESS_MS = 1_000;
 
 interface CallOptions {
   readonly timeoutMs: number;
@@ -60,7 +58,7 @@ export async function callServer(
     }
     return checkResult(result, checked);
   } finally {
-    await progress.end(signal?.aborted === true ? 0 : PROGRESS_MS);
+    await progress.end(signal);
   }
 }
 

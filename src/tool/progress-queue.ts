@@ -3,12 +3,14 @@ import { settlesWithin } from "../time.ts";
 /** Progress of a program or a server, on its way to a listener. */
 export interface ProgressQueue<Value> {
   push(value: Value): void;
-  /** Waits until everything is delivered or `waitMs` have passed, then delivers no more. */
-  end(waitMs: number): Promise<void>;
+  /** Waits for a second at most until everything is delivered, unless the signal has fired; then delivers no more. */
+  end(signal: AbortSignal | undefined): Promise<void>;
 }
 
 /** Progress can come faster than it is delivered: this many values wait, and beyond that only the newest is kept. */
 const MAX_WAITING = 100;
+/** How long listeners may delay an outcome, which is told after the progress. */
+const MAX_WAIT_MS = 1_000;
 
 /** Delivers values one at a time, each once the listener is done with the one before. Its errors are ignored. */
 export function createProgressQueue<Value>(listener: (value: Value) => unknown): ProgressQueue<Value> {
@@ -21,9 +23,8 @@ export function createProgressQueue<Value>(listener: (value: Value) => unknown):
       waiting.push(value);
       telling ??= tell();
     },
-    async end(waitMs) {
-      if (telling === undefined) return;
-      await settlesWithin(waitMs, telling);
+    async end(signal) {
+      if (telling !== undefined && signal?.aborted !== true) await settlesWithin(MAX_WAIT_MS, telling);
       waiting.length = 0;
     },
   };

@@ -119,7 +119,7 @@ export class Waiting {
       signal?.removeEventListener("abort", onAbort);
       waiters.delete(waiter);
       if (waiters.size === 0) this.#waiters.delete(jobId);
-      await progress.end(signal?.aborted === true ? 0 : PROGRESS_MS);
+      await progress.end(signal);
     }
   }
 
@@ -141,9 +141,6 @@ const EVENT_MS = 1_000;
 
 /** How long a call that was given up waits for the queue. */
 const ANSWER_MS = 2_000;
-
-/** How long a result waits for progress that came before it to be delivered. */
-const PROGRESS_MS = 1_000;
 
 function resultOf(end: JobEnd, tool: Tool, signal: AbortSignal | undefined): JobResult {
   switch (end.status) {
