@@ -1,4 +1,4 @@
-import { ToolError } from "../errors.ts";
+import { cut, messageOf, ToolError } from "../errors.ts";
 import { isRecord } from "../schema/json.ts";
 
 const MAX_MESSAGE = 2_000;
@@ -8,11 +8,7 @@ const MAX_MESSAGE = 2_000;
  * (version 2) or a number (before).
  */
 export function serverError(error: unknown, signal: AbortSignal | undefined, what: string): ToolError {
-  const { code, message, data } = (isRecord(error) ? error : {}) as {
-    code?: unknown;
-    message?: unknown;
-    data?: unknown;
-  };
+  const { code, message, data } = partsOf(error);
   if (signal?.aborted === true) {
     return new ToolError("aborted", "The call was given up by its caller.", { cause: signal.reason ?? error });
   }
@@ -23,9 +19,12 @@ export function serverError(error: unknown, signal: AbortSignal | undefined, wha
     return new ToolError("timeout", "The MCP server did not answer in time.", { cause: error });
   }
   if (isAboutInput(code, message)) return inputRequired(error);
-  const said =
-    typeof message === "string" ? message.replace(/^MCP error -?\d+: /, "").slice(0, MAX_MESSAGE) : String(error);
-  return new ToolError("server_failed", `The MCP server ${what}: ${said.toWellFormed()}`, { cause: error });
+  const said = messageOf(error).replace(/^MCP error -?\d+: /, "");
+  return new ToolError("server_failed", `The MCP server ${what}: ${cut(said, MAX_MESSAGE)}`, { cause: error });
+}
+
+function partsOf(error: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(error) ? error : {};
 }
 
 export function inputRequired(cause?: unknown): ToolError {
@@ -40,7 +39,7 @@ export function inputRequired(cause?: unknown): ToolError {
  */
 export function callError(error: unknown, signal: AbortSignal | undefined, isWrite: boolean): ToolError {
   const known = serverError(error, signal, "gave no usable answer");
-  const said = (isRecord(error) ? error : {}) as Record<string, unknown>;
+  const said = partsOf(error);
   const { code, message } = said;
   const status = httpStatusOf(said) ?? code;
   const isAnswer = typeof status === "number" && !NO_ANSWER.has(status) && status < 500;
@@ -62,7 +61,7 @@ export function callError(error: unknown, signal: AbortSignal | undefined, isWri
  * so it has to say what is wrong with the session.
  */
 export function isDisconnected(error: unknown): boolean {
-  const said = ((error as { cause?: unknown }).cause ?? {}) as Record<string, unknown>;
+  const said = partsOf((error as { cause?: unknown }).cause);
   const { code, message } = said;
   if (code === "NOT_CONNECTED" || message === "Not connected") return true;
   const status = httpStatusOf(said);

@@ -1,5 +1,5 @@
 import { isToolError, ToolError } from "../errors.ts";
-import { jsonIn, parseJson } from "../json/parse.ts";
+import { jsonIn } from "../json/parse.ts";
 import { outputText } from "../stream/history.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
 import { safeToolName } from "../tool/names.ts";
@@ -7,7 +7,6 @@ import { safeMessage } from "../tool/safe-message.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
-import type { McpContent } from "./client.ts";
 
 /** Options of {@link serveMcp}. */
 export interface ServeMcpOptions {
@@ -191,10 +190,11 @@ function served(name: string, { description, inputSchema, outputSchema, effect }
 /** A string as it is, anything else as JSON; structured if the tool has an output schema. */
 function resultOf(tool: Tool, output: unknown): ServedResult {
   const text = outputText(output);
-  const content: (McpContent & { type: "text"; text: string })[] = [{ type: "text", text }];
+  const content: ServedResult["content"] = [{ type: "text", text }];
   if (tool.outputSchema?.jsonSchema["type"] !== "object") return { content };
-  if (tool.outputSchema.validate(jsonIn(text)).ok) {
-    return { content, structuredContent: parseJson(text) as Record<string, unknown> };
+  const structuredContent = jsonIn(text);
+  if (tool.outputSchema.validate(structuredContent).ok) {
+    return { content, structuredContent: structuredContent as Record<string, unknown> };
   }
   throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
 }

@@ -1,4 +1,4 @@
-import { ToolError } from "../errors.ts";
+import { cut, ToolError } from "../errors.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
@@ -55,7 +55,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   let connecting: Promise<void> | undefined;
   const asking = new Set<Promise<unknown>>();
   let running: { readonly changes: number; readonly done: Promise<void> } | undefined;
-  await list(signal);
+  await listNow(signal);
   let skipped: readonly SkippedMcpTool[] = [];
   let tools = makeTools();
 
@@ -69,15 +69,16 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   };
 
   /** Concurrent calls share one listing, unless it was requested before the last change. */
-  function list(by?: AbortSignal): Promise<void> {
+  function list(): Promise<void> {
     if (running?.changes !== changes) {
-      const mine = { changes, done: listNow(changes, by).finally(() => running === mine && (running = undefined)) };
+      const mine = { changes, done: listNow().finally(() => running === mine && (running = undefined)) };
       running = mine;
     }
     return running!.done;
   }
 
-  async function listNow(changesThen: number, by: AbortSignal | undefined): Promise<void> {
+  async function listNow(by?: AbortSignal): Promise<void> {
+    const changesThen = changes;
     const askedAt = performance.now();
     const fresh = await listTools(client, maxTools, { ...request, ...(by === undefined ? {} : { signal: by }) });
     if (changesThen < listedChanges) return; // a later listing was faster
@@ -92,16 +93,15 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   }
 
   async function refresh(): Promise<McpChanges> {
-    const before = new Map(tools.map(({ metadata }) => infoOf(metadata)).map(({ name, digest }) => [name, digest]));
+    const before = digestsOf(tools);
     changes++;
-    await connected(undefined, () => list());
+    await connected(undefined, list);
     tools = makeTools();
-    const after = new Map(tools.map(({ metadata }) => infoOf(metadata)).map(({ name, digest }) => [name, digest]));
+    const after = digestsOf(tools);
+    const names = [...after.keys()];
     return {
-      added: [...after.keys()].filter((name) => !before.has(name)),
-      changed: [...after]
-        .filter(([name, digest]) => before.has(name) && before.get(name) !== digest)
-        .map(([name]) => name),
+      added: names.filter((name) => !before.has(name)),
+      changed: names.filter((name) => before.has(name) && before.get(name) !== after.get(name)),
       removed: [...before.keys()].filter((name) => !after.has(name)),
     };
   }
@@ -168,10 +168,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     if (result.isError === true) {
       const said = resultOf(result, {});
       const text = typeof said === "string" ? said : JSON.stringify(said);
-      throw new ToolError(
-        "tool_failed",
-        text.slice(0, MAX_ERROR_LENGTH).toWellFormed() || "The tool failed and says no more.",
-      );
+      throw new ToolError("tool_failed", cut(text, MAX_ERROR_LENGTH) || "The tool failed and says no more.");
     }
     const own = await options.result?.(result, definition);
     return own === undefined ? resultOf(result, definition) : own;
@@ -240,8 +237,10 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Pr
   });
 }
 
-function infoOf(metadata: Tool["metadata"]): McpToolInfo {
-  return metadata["mcp"] as McpToolInfo;
+/** By the server's own names. */
+function digestsOf(tools: readonly Tool[]): ReadonlyMap<string, string> {
+  const infos = tools.map(({ metadata }) => metadata["mcp"] as McpToolInfo);
+  return new Map(infos.map(({ name, digest }) => [name, digest]));
 }
 
 /** @throws TypeError if the server has no usable name */
