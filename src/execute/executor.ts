@@ -313,7 +313,7 @@ export class ToolExecutor {
 /** What the handler behind a use returns. */
 type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
 
-function executableDigestOf({ metadata }: Tool): string | undefined | Promise<string | undefined> {
+export function executableDigestOf({ metadata }: Tool): string | undefined | Promise<string | undefined> {
   const { executableDigest } = metadata as { executableDigest?: unknown };
   return typeof executableDigest === "function" ? executableDigest() : (executableDigest as string | undefined);
 }

@@ -203,14 +203,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
       `bullmqWorker() needs a store for tools that write (${write.name}): without a record of what was begun a job that is handed out again would be executed again.`,
     );
   }
-  const id = crypto.randomUUID();
-  const shop = {
-    tools: knownTools(tools),
-    store,
-    worker: id,
-    maxOutputBytes,
-    errorMessage,
-  };
+  const shop = { tools: knownTools(tools), store, worker: crypto.randomUUID(), maxOutputBytes, errorMessage };
   const running = new Map<string, AbortController>();
   const stop = (jobId: string, why: string) => running.get(jobId)?.abort(new DOMException(why, "AbortError"));
 
@@ -285,17 +278,15 @@ interface OurEvents extends QueueEventsListener {
  * missed. So send test events; once one was received, none is missed.
  */
 async function untilHeard(events: QueueEvents, producer: QueueEventsProducer, from: string): Promise<void> {
-  let isHeard = false;
   const heard = new Promise<void>((resolve) => {
     events.on<OurEvents, typeof HELLO>(HELLO, (hello: { from: string }) => {
-      isHeard ||= hello.from === from;
-      if (isHeard) resolve();
+      if (hello.from === from) resolve();
     });
   });
   // If none is received, polling still finds the ends of jobs.
-  for (let tries = 0; !isHeard && tries < 40; tries++) {
+  for (let tries = 0; tries < 40; tries++) {
     await producer.publishEvent({ eventName: HELLO, from }, MAX_EVENTS).catch(() => {});
-    await Promise.race([heard, new Promise((resolve) => setTimeout(resolve, 25))]);
+    if (await settlesWithin(25, heard)) return;
   }
 }
 

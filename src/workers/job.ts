@@ -1,5 +1,6 @@
 import { TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from "../errors.ts";
 import { definitionDigest } from "../execute/digest.ts";
+import { executableDigestOf } from "../execute/executor.ts";
 import { jsonOf } from "../execute/output.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -108,9 +109,7 @@ const MAX_INPUT = 8 * 1024 * 1024;
 
 /** The digest of a tool's definition, including that of the program behind it, if there is one. */
 export async function digestOfTool(tool: Tool): Promise<string> {
-  const { executableDigest } = tool.metadata as { executableDigest?: unknown };
-  const executable: unknown = typeof executableDigest === "function" ? await executableDigest() : executableDigest;
-  return definitionDigest(tool, typeof executable === "string" ? executable : "");
+  return definitionDigest(tool, await executableDigestOf(tool));
 }
 
 /** Data from the queue, if it is one of our jobs; otherwise what is wrong with it. */

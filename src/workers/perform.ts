@@ -72,7 +72,9 @@ async function once(
 ): Promise<JobResult> {
   const answer = await claimed(shop, start, data);
   if (answer.status === "done") return answer.result;
-  if (answer.status === "failed") throw reasonFailure(answer.reason);
+  if (answer.status === "failed") {
+    throw Object.assign(new JobFailure("execution_failed", ""), { message: answer.reason });
+  }
   if (answer.status !== "yours") {
     // Started, or a record that this version cannot have written.
     throw new JobFailure("outcome_unknown", `${UNKNOWN} Another worker began it and gave no sign any more.`);
@@ -200,10 +202,4 @@ const MAX_PROGRESS = 64 * 1024;
 export function asFailure(error: unknown): JobFailure {
   if (error instanceof JobFailure) return error;
   return new JobFailure("execution_failed", safeMessage(error), { cause: error });
-}
-
-function reasonFailure(reason: string): JobFailure {
-  const failure = new JobFailure("execution_failed", "");
-  failure.message = reason;
-  return failure;
 }

@@ -67,12 +67,7 @@ export class Waiting {
    */
   async wait(jobId: string, tool: Tool, context: ToolContext, job: JobHandle): Promise<JobResult> {
     const { signal } = context;
-    let settle!: (end: JobEnd) => void;
-    let fail!: (error: unknown) => void;
-    const ended = new Promise<JobEnd>((resolve, reject) => {
-      settle = resolve;
-      fail = reject;
-    });
+    const { promise: ended, resolve: settle, reject: fail } = Promise.withResolvers<JobEnd>();
     ended.catch(() => {});
     const progress = createProgressQueue((value) => context.progress(value));
     const waiter: Waiter = {
