@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { changedLiteral, exceedsDepth, hasHugeNumber, parseJson } from "../json/index.ts";
-import type { ToolErrorCode } from "../errors.ts";
+import { messageOf, type ToolErrorCode } from "../errors.ts";
 import { shortage, type ExecutableRun } from "./error.ts";
 import type { Settings } from "./options.ts";
 import type { ProcessOutcome } from "./process.ts";
@@ -104,41 +104,12 @@ export function readJson(stdout: Buffer, maxDepth: number): { readonly value: un
   try {
     value = parseJson(text);
   } catch (cause) {
-    return invalid(beginsWithJson(text) ? "printed more after its JSON value" : "printed what is no JSON", cause);
+    const hasMore = /^\s*[[{]/.test(text) && messageOf(cause).includes("after JSON"); // as V8 says it
+    return invalid(hasMore ? "printed more after its JSON value" : "printed what is no JSON", cause);
   }
   const literal = hasHugeNumber(value) ? changedLiteral(text) : undefined;
   if (literal === undefined) return { value };
   return invalid(`printed a number that would be read as another one (${literal.slice(0, 40)}): it has to be a text`);
-}
-
-/** Whether a JSON object or a line of JSON comes first, followed by a second value or accidental output. */
-function beginsWithJson(text: string): boolean {
-  const ends = [text.indexOf("\n"), ...endsOfRoot(text)];
-  return ends.some((end) => {
-    if (end <= 0 || text.slice(end).trim() === "") return false;
-    try {
-      parseJson(text.slice(0, end));
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
-/** Where the text's root bracket is closed. */
-function endsOfRoot(text: string): number[] {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (inString) {
-      if (character === "\\") at++;
-      else if (character === '"') inString = false;
-    } else if (character === '"') inString = true;
-    else if (character === "{" || character === "[") depth++;
-    else if ((character === "}" || character === "]") && --depth <= 0) return [at + 1];
-  }
-  return [];
 }
 
 function invalid(reason: string, cause?: unknown): Unreadable {
