@@ -15,11 +15,10 @@ export async function askDefinition(path: string, program: Program, settings: Se
   const limits = {
     timeoutMs: settings.schemaTimeoutMs,
     maxOutputBytes: settings.maxSchemaBytes,
-    maxStderrBytes: settings.maxStderrBytes,
     signal: settings.signal,
   };
   const env = typeof settings.env === "function" ? {} : settings.env;
-  const outcome = await program.run({ args: ["--schema"], input: "", env, ...limits });
+  const outcome = await program.run({ args: ["--schema"], input: "", env, onProgress: undefined, ...limits });
   const asked = `The executable ${path} --schema`;
   const run = runOf(path, undefined, outcome);
   const stopped = interruption(outcome, { ...settings, ...limits });

@@ -3,7 +3,7 @@ import { access, lstat, readlink, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, normalize, relative, sep } from "node:path";
 import { isToolError, ToolError } from "../errors.ts";
 import { commandOf, isBatchFile } from "./command.ts";
-import type { Digests } from "./digest.ts";
+import type { Digester } from "./digest.ts";
 import { shortage } from "./error.ts";
 import { notAProgram } from "./file-kind.ts";
 
@@ -33,13 +33,13 @@ export interface CheckedFile {
  * @throws ToolError `executable_refused`, or `spawn_failed` if the system has no room to look at it, with a message for
  *   the developer that contains the path
  */
-export async function checkFile(path: string, rules: FileRules, digests: Digests): Promise<CheckedFile> {
+export async function checkFile(path: string, rules: FileRules, digestOf: Digester): Promise<CheckedFile> {
   if (typeof path !== "string" || !isAbsolute(path)) {
     throw new TypeError(`an executable has an absolute path, got ${JSON.stringify(path)}; resolve() makes one`);
   }
   if (normalize(path) !== path) throw refused(path, `has a path that is not the shortest: write ${normalize(path)}`);
   try {
-    return await check(path, rules, digests);
+    return await check(path, rules, digestOf);
   } catch (error) {
     if (isToolError(error)) throw error;
     const lacking = shortage((error as NodeJS.ErrnoException).code);
@@ -48,7 +48,7 @@ export async function checkFile(path: string, rules: FileRules, digests: Digests
   }
 }
 
-async function check(path: string, rules: FileRules, digests: Digests): Promise<CheckedFile> {
+async function check(path: string, rules: FileRules, digestOf: Digester): Promise<CheckedFile> {
   const realPath = await realpath(path);
   if (isBatchFile(realPath)) {
     if (!rules.allowBatch) {
@@ -66,7 +66,7 @@ async function check(path: string, rules: FileRules, digests: Digests): Promise<
   await access(realPath, constants.X_OK).catch((cause: unknown) => {
     throw refused(path, "is not executable: chmod +x makes it so", cause);
   });
-  const { digest, header } = await digests.of(realPath);
+  const { digest, header } = await digestOf(realPath);
   const reason = notAProgram(header);
   if (reason !== undefined) throw refused(path, reason);
   return { realPath, digest };

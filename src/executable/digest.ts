@@ -9,46 +9,32 @@ export interface FileDigest {
   readonly header: Buffer;
 }
 
-interface Known extends FileDigest {
-  readonly stamp: string;
-}
-
-/**
- * The digests of files. A file whose inode, size and times are unchanged is not read again. As in git, that is trusted
- * only if its last change was clearly before it was read, since file system clocks are coarse
- * (https://git-scm.com/docs/racy-git).
- */
-export interface Digests {
-  /** Rejects with the system's error. */
-  of(file: string): Promise<FileDigest>;
-}
+/** Rejects with the system's error. */
+export type Digester = (file: string) => Promise<FileDigest>;
 
 const COARSE_CLOCK_MS = 2_000;
 
-export function createDigests(): Digests {
-  const known = new Map<string, Known>();
+/**
+ * For one file, which is not read again while its inode, size and times are unchanged. As in git, that is trusted only
+ * if its last change was clearly before it was read, since file system clocks are coarse
+ * (https://git-scm.com/docs/racy-git).
+ */
+export function createDigester(): Digester {
+  let known: (FileDigest & { readonly stamp: string }) | undefined;
 
-  return {
-    async of(file) {
-      const handle = await open(file, "r");
-      try {
-        const { stamp, changedAt } = await stateOf(handle);
-        const before = known.get(file);
-        if (before?.stamp === stamp) return before;
-        const read = { stamp, ...(await readDigest(handle)) };
-        if (Date.now() - changedAt > COARSE_CLOCK_MS) known.set(file, read);
-        else known.delete(file);
-        return read;
-      } finally {
-        await handle.close();
-      }
-    },
+  return async (file) => {
+    const handle = await open(file, "r");
+    try {
+      const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await handle.stat({ bigint: true });
+      const stamp = [dev, ino, size, mtimeNs, ctimeNs].join();
+      if (known?.stamp === stamp) return known;
+      const read = { stamp, ...(await readDigest(handle)) };
+      known = Date.now() - Number(ctimeMs) > COARSE_CLOCK_MS ? read : undefined;
+      return read;
+    } finally {
+      await handle.close();
+    }
   };
-}
-
-async function stateOf(handle: FileHandle): Promise<{ stamp: string; changedAt: number }> {
-  const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await handle.stat({ bigint: true });
-  return { stamp: [dev, ino, size, mtimeNs, ctimeNs].join(), changedAt: Number(ctimeMs) };
 }
 
 async function readDigest(handle: FileHandle): Promise<FileDigest> {

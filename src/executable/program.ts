@@ -1,10 +1,9 @@
 import { isToolError, ToolError } from "../errors.ts";
 import { checkFile, type CheckedFile } from "./check-file.ts";
-import { createDigests } from "./digest.ts";
+import { createDigester } from "./digest.ts";
 import { environmentOf } from "./environment.ts";
 import type { Settings } from "./options.ts";
-import { runProcess, type ProcessOutcome } from "./process.ts";
-import type { ProgressLine } from "./stderr.ts";
+import { runProcess, type ProcessOptions, type ProcessOutcome } from "./process.ts";
 
 /** A checked file, which may be run as long as it does not change. */
 export interface Program {
@@ -17,26 +16,19 @@ export interface Program {
    *   contains no path
    */
   checkAgain(): Promise<void>;
+  /** @param how with `env` added to what the program inherits */
   run(how: ProgramRun): Promise<ProcessOutcome>;
 }
 
-export interface ProgramRun {
-  readonly args: readonly string[];
-  readonly input: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  readonly maxOutputBytes: number;
-  readonly signal: AbortSignal | undefined;
-  readonly onProgress?: (line: ProgressLine) => void;
-}
+type ProgramRun = Omit<ProcessOptions, "file" | "cwd" | "graceMs" | "maxStderrBytes">;
 
 /**
  * @throws TypeError for a relative path
  * @throws ToolError `executable_refused`, `spawn_failed`, `executable_changed` if the digest is not `settings.digest`
  */
 export async function openProgram(path: string, settings: Settings): Promise<Program> {
-  const digests = createDigests();
-  const file = await checkFile(path, settings, digests);
+  const digestOf = createDigester();
+  const file = await checkFile(path, settings, digestOf);
   if (settings.digest !== undefined && settings.digest !== file.digest) {
     throw new ToolError(
       "executable_changed",
@@ -48,7 +40,7 @@ export async function openProgram(path: string, settings: Settings): Promise<Pro
   async function checkAgain(): Promise<void> {
     let now: CheckedFile;
     try {
-      now = await checkFile(path, settings, digests);
+      now = await checkFile(path, settings, digestOf);
     } catch (cause) {
       const code = isToolError(cause) ? cause.code : "executable_refused";
       const message =
@@ -65,14 +57,8 @@ export async function openProgram(path: string, settings: Settings): Promise<Pro
   }
 
   function run(how: ProgramRun): Promise<ProcessOutcome> {
-    return runProcess({
-      file: file.realPath,
-      cwd: settings.cwd,
-      graceMs: settings.graceMs,
-      maxStderrBytes: settings.maxStderrBytes,
-      onProgress: undefined,
-      ...how,
-      env: environmentOf(settings.inheritEnv, how.env),
-    });
+    const { cwd, graceMs, maxStderrBytes, inheritEnv } = settings;
+    const env = environmentOf(inheritEnv, how.env);
+    return runProcess({ ...how, file: file.realPath, cwd, graceMs, maxStderrBytes, env });
   }
 }
