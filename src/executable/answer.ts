@@ -1,4 +1,4 @@
-import type { ToolErrorCode } from "../errors.ts";
+import { cut, type ToolErrorCode } from "../errors.ts";
 import { isRecord } from "../schema/json.ts";
 import { readJson } from "./output.ts";
 import type { ProcessOutcome } from "./process.ts";
@@ -70,6 +70,5 @@ function failed(code: ToolErrorCode, message: string, metadata: Answer["metadata
 function errorText(error: unknown): string | undefined {
   const text = isRecord(error) && typeof error["message"] === "string" ? error["message"] : error;
   if (text === undefined || text === null || text === "") return undefined;
-  const words = typeof text === "string" ? text : JSON.stringify(text);
-  return words.length <= MAX_ERROR_LENGTH ? words : `${words.slice(0, MAX_ERROR_LENGTH).toWellFormed()}…`;
+  return cut(typeof text === "string" ? text : JSON.stringify(text), MAX_ERROR_LENGTH);
 }

@@ -1,6 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { foreignSchema } from "../schema/foreign-schema.ts";
-import { isRecord } from "../schema/json.ts";
+import { isRecord, kindOf } from "../schema/json.ts";
 import type { JsonSchema, Schema } from "../schema/index.ts";
 import type { Effect } from "../tool/tool.ts";
 
@@ -120,8 +120,4 @@ function withDefaults(schema: Schema, defaults: readonly (readonly [string, unkn
 
 function invalid(reason: string): ToolError {
   return new ToolError("invalid_tool", `${reason}.`);
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }

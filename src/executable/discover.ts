@@ -92,9 +92,10 @@ export async function discoverExecutables(options: DiscoverOptions = {}): Promis
 
   async function load(path: string, root: string): Promise<Tool | SkippedExecutable> {
     try {
-      const known =
-        manifest === undefined ? undefined : Object.hasOwn(manifest.executables, path) && manifest.executables[path];
-      if (known === false) throw new ToolError("executable_changed", "is not in the manifest");
+      const known = manifest?.executables[path];
+      if (manifest !== undefined && known === undefined) {
+        throw new ToolError("executable_changed", "is not in the manifest");
+      }
       const chosen = effect?.(path);
       return await loadExecutable(path, {
         ...runOptions,

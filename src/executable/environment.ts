@@ -33,11 +33,10 @@ export function checkInherited(inherit: readonly string[]): void {
 export function environmentOf(
   inherit: readonly string[],
   given: Readonly<Record<string, string>>,
-  from: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of [...INHERITED, ...inherit]) {
-    const value = name === "PATH" ? absolutePath(from[name]) : from[name];
+    const value = name === "PATH" ? absolutePath(process.env[name]) : process.env[name];
     // A value that starts like this is a bash function, which bash would define (CVE-2014-6271).
     if (value !== undefined && !value.startsWith("()")) env[name] = value;
   }

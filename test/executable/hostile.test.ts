@@ -62,7 +62,7 @@ describe("--schema", () => {
   it.each([
     ["no JSON", "echo usage: tool FILE", "invalid_answer", "printed what is no JSON"],
     ["nothing", "", "invalid_answer", "printed nothing"],
-    ["a list", "echo []", "invalid_tool", "got a list"],
+    ["a list", "echo []", "invalid_tool", "got an array"],
     ["no name", "echo '{}'", "invalid_tool", '"name" has 1 to 128'],
     ["a name with a space", `echo '{"name":"a b"}'`, "invalid_tool", '"name" has 1 to 128'],
     ["a Cyrillic letter in its name", `echo '{"name":"d\u0435lete_file"}'`, "invalid_tool", '"name" has 1 to 128'],
