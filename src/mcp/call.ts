@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import type { Schema } from "../schema/index.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { callTool, type McpClient, type McpProgress, type McpResult, type RequestOptions } from "./client.ts";
@@ -27,12 +28,11 @@ interface CallOptions {
  */
 export async function callServer(
   client: McpClient,
-  checked: CheckedDefinition,
+  { definition, outputSchema }: CheckedDefinition,
   input: unknown,
   context: ToolContext,
   { timeoutMs, maxTimeoutMs, isWrite, onInputRequired, begin }: CallOptions,
 ): Promise<McpResult> {
-  const { definition } = checked;
   const { signal } = context;
   const progress = createProgressQueue((value: McpProgress) => context.progress(value));
   const how: RequestOptions = {
@@ -56,27 +56,24 @@ export async function callServer(
       const { requestState } = result;
       result = await ask({ inputResponses, ...(requestState !== undefined && { requestState }) });
     }
-    return checkResult(result, checked);
+    return checkResult(result, outputSchema);
   } finally {
     await progress.end(signal);
   }
 }
 
-function checkResult(result: McpResult, { definition, outputSchema }: CheckedDefinition): McpResult {
+function checkResult(result: McpResult, outputSchema: Schema | undefined): McpResult {
   const { resultType, content, structuredContent, isError } = result;
   if (resultType === "input_required") throw inputRequired();
   if (!Array.isArray(content) && structuredContent === undefined) throw unusable("it has no content");
-  if (definition.outputSchema === undefined || isError === true) return result;
-  if (structuredContent === undefined)
-    throw unusable(`${EXECUTED} structure that its output schema promises is missing`);
-  const fits = outputSchema?.validate(structuredContent);
-  if (fits === undefined || fits.ok) return result;
-  const list = fits.issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || "it"}: ${message}`);
-  throw unusable(`${EXECUTED} structure does not fit its output schema: ${list.join("; ")}`);
+  if (outputSchema === undefined || isError === true) return result;
+  const fits = outputSchema.validate(structuredContent);
+  if (fits.ok) return result;
+  const [issue] = fits.issues;
+  const where = `${issue?.path.join(".")} ${issue?.message}`;
+  // Whoever does not read of a write that it was executed calls it again.
+  throw unusable(`the tool was executed, but its structure does not fit its output schema: ${where}`);
 }
-
-/** Whoever does not read this of a write calls it again. */
-const EXECUTED = "the tool was executed, but the";
 
 function unusable(why: string): ToolError {
   return new ToolError("invalid_answer", `The MCP server gave no usable answer: ${why}.`);

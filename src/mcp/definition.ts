@@ -22,9 +22,7 @@ const MAX_TEXT = 32_768;
  */
 export async function checkDefinition(definition: unknown): Promise<CheckedDefinition> {
   if (!isDefinition(definition)) {
-    const form =
-      "name, title and description are texts, inputSchema and outputSchema objects, the former of type object";
-    throw new ToolError("invalid_tool", `its definition is malformed: ${form}.`);
+    throw new ToolError("invalid_tool", "its name, title, description or schemas are not of the kind that MCP says.");
   }
   const { name, title, description, inputSchema, outputSchema, annotations, execution } = definition;
   // The specification's rule: otherwise different names could look the same.

@@ -463,9 +463,7 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     const set = await mcpTools(await connectTo(server));
     expect(await failure(execute(set.tools()[0]))).toMatchObject({
       code: "invalid_answer",
-      message: expect.stringContaining(
-        "the tool was executed, but the structure that its output schema promises is missing",
-      ),
+      message: expect.stringContaining("the tool was executed, but its structure does not fit its output schema"),
     });
   });
 
