@@ -37,10 +37,13 @@ export interface ExecutionTree {
  */
 export function treeOf(rows: readonly Row[], status: string, open?: readonly OutcomeRecord[]): ExecutionTree {
   const runs: (TreeNode & { children: TreeNode[] })[] = [];
+  /** Where the rows of each run begin. */
+  const starts: number[] = [];
   for (const [index, row] of rows.entries()) {
     const run = runs.at(-1);
     if (row.kind === "input") {
       const { runId: id, at } = row;
+      starts.push(index);
       runs.push({ ...node("run", id, null, "run", "completed", at), children: [] });
     } else if (row.kind === "turn" && run !== undefined) {
       run.children.push(turnNode(row, run, outcomesAt(rows, index, open)));
@@ -51,7 +54,7 @@ export function treeOf(rows: readonly Row[], status: string, open?: readonly Out
     ...run,
     status: index === last ? status : run.status,
     // The clock may have been set back since the run started.
-    durationMs: Math.max(0, endOf(rows, runs, index) - run.startedAt),
+    durationMs: Math.max(0, endOf(rows.slice(starts[index], starts[index + 1]), run, runs[index + 1]) - run.startedAt),
   }));
   // Not enumerable, so that a result can still be printed, cloned and sent.
   return Object.defineProperties({ runs: dated } as unknown as ExecutionTree, {
@@ -106,12 +109,10 @@ function detailOf(text: string | undefined): { detail?: string } {
 
 const MAX_DETAIL = 100;
 
-/** A run ends with the last thing that was written for it. */
-function endOf(rows: readonly Row[], runs: readonly TreeNode[], index: number): number {
-  const next = runs[index + 1];
-  const own = rows.filter((row) => row.at >= runs[index]!.startedAt && (next === undefined || row.at < next.startedAt));
-  const last = own.at(-1);
-  return last === undefined ? runs[index]!.startedAt : last.at + (last.kind === "turn" ? last.durationMs : 0);
+/** A run ends with the last of its rows, but for one by which the next run has canceled its open calls. */
+function endOf(rows: readonly Row[], { startedAt }: TreeNode, next: TreeNode | undefined): number {
+  const last = rows.findLast(({ at }) => at >= startedAt && (next === undefined || at < next.startedAt));
+  return last === undefined ? startedAt : last.at + (last.kind === "turn" ? last.durationMs : 0);
 }
 
 function textOf(runs: readonly TreeNode[]): string {

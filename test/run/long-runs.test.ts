@@ -1,5 +1,5 @@
 /** What a long run costs, counted in what is read from the store: never in time. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -113,4 +113,46 @@ it("keeps of a hundred conversations what it has read, and takes the results of 
       orchestrator.provideToolResult(id, { toolCallId: pendingToolCalls[0]!.id, result: 1 }),
     ).rejects.toMatchObject({ code: "already_answered" });
   }
+});
+
+describe("a long conversation", () => {
+  /** Counts how often a field of a stored row is read, and its messages copied. */
+  function watching() {
+    const inner = memoryStore();
+    let looks = 0;
+    const watchedList = (messages: readonly unknown[]): readonly unknown[] => {
+      const slice = (...range: number[]) => (looks++, watchedList(messages.slice(...range)));
+      return Object.defineProperty([...messages], "slice", { value: slice });
+    };
+    const watched = ({ at, messages, ...row }: { at: number; messages: unknown[] }) => ({
+      ...row,
+      messages: watchedList(messages),
+      get at() {
+        looks++;
+        return at;
+      },
+    });
+    const list: Store["list"] = async (...args) => {
+      const entries = await inner.list<any>(...args);
+      return args[0].startsWith("run-row/") ? entries.map((one) => ({ ...one, value: watched(one.value) })) : entries;
+    };
+    const store: Store = { ...inner, list };
+    return { store, looks: () => looks };
+  }
+
+  /** How often each row is looked at by `get()`. */
+  async function looksPerRow(runs: number, rewindTo?: (run: number) => number | undefined): Promise<number> {
+    const { store, looks } = watching();
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store });
+    for (let run = 0; run < runs; run++) {
+      await orchestrator.run({ conversationId, input: "Hello", rewindTo: rewindTo?.(run) });
+    }
+    const before = looks();
+    expect((await orchestrator.get(conversationId))!.tree.runs).toHaveLength(runs);
+    return (looks() - before) / (2 * runs);
+  }
+
+  it("of many runs is shown with as many looks at each row as one of few", async () => {
+    expect(await looksPerRow(100)).toBeLessThan(1.5 * (await looksPerRow(10)));
+  });
 });
