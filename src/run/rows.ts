@@ -25,24 +25,22 @@ export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
  * @param next the kind of the row that will follow
  */
 export function rowsThatCount(rows: readonly Row[], next: Row["kind"] = "input"): Row[] {
-  return rows.reduce<Row[]>((before, row, at) => {
-    const isSeenOnly = row.kind === "turn" && row.error !== undefined && row.calls.length === 0;
-    if (isSeenOnly && (rows[at + 1]?.kind ?? next) !== "input") return before;
-    const kept = row.kind === "input" && row.keeps !== undefined ? withMessages(before, row.keeps) : before;
-    kept.push(row);
-    return kept;
-  }, []);
-}
-
-/** The rows up to this many messages. Those without any, of a turn with nothing to send back, are no end. */
-function withMessages(rows: readonly Row[], count: number): Row[] {
   const kept: Row[] = [];
-  let left = count;
-  for (const row of rows) {
-    const messages = row.messages.slice(0, left);
-    if (messages.length > 0 || row.messages.length === 0) kept.push({ ...row, messages });
-    if (messages.length < row.messages.length) break;
-    left -= messages.length;
+  let count = 0;
+  for (const [at, row] of rows.entries()) {
+    const isSeenOnly = row.kind === "turn" && row.error !== undefined && row.calls.length === 0;
+    if (isSeenOnly && (rows[at + 1]?.kind ?? next) !== "input") continue;
+    const keeps = (row.kind === "input" ? row.keeps : undefined) ?? count;
+    // From the end, so that a conversation that is taken back time and again is not copied each time.
+    while (count > keeps) {
+      const last = kept.pop()!;
+      count -= last.messages.length;
+      if (count >= keeps) continue;
+      kept.push({ ...last, messages: last.messages.slice(0, keeps - count) });
+      count = keeps;
+    }
+    kept.push(row);
+    count += row.messages.length;
   }
   return kept;
 }

@@ -155,4 +155,10 @@ describe("a long conversation", () => {
   it("of many runs is shown with as many looks at each row as one of few", async () => {
     expect(await looksPerRow(100)).toBeLessThan(1.5 * (await looksPerRow(10)));
   });
+
+  it("that was taken back time and again is not copied each time", async () => {
+    // The second half says the last message of the first half again.
+    const half = (runs: number) => (run: number) => (run < runs / 2 ? undefined : runs - 2);
+    expect(await looksPerRow(100, half(100))).toBeLessThan(1.5 * (await looksPerRow(10, half(10))));
+  });
 });
