@@ -38,7 +38,7 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
 }
 
 /** Why a stored run has stopped: everything that is open, including what was asked after it stopped. */
-export async function storedStop(deps: RunDeps, stored: StoredRun): Promise<Stop> {
+export async function storedStop(deps: RunDeps, stored: Pick<StoredRun, "head" | "rows">): Promise<Stop> {
   const { head } = stored;
   const { status, error, conversationId } = head;
   if (status === "completed") return { status };

@@ -3,12 +3,12 @@ import { createWakeUp } from "../execute/approvals/wake-up.ts";
 import { mayPass } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
 import { Answers } from "./answers.ts";
-import { headKey, isHeld, readHeadEntry, readRun } from "./checkpoint.ts";
+import { headKey, isHeld, readEnd, readHeadEntry, readRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
 import { isBusy, isNotWaiting, unknownRun } from "./errors.ts";
-import type { CallRecord } from "./format.ts";
+import type { CallRecord, Head } from "./format.ts";
 import { pendingApprovals, resultOf, storedStop } from "./result.ts";
-import { lastTurn, openTurn } from "./rows.ts";
+import { openTurn } from "./rows.ts";
 import type { OrchestrationResult } from "./types.ts";
 
 /** How often to poll in any case, since a store's notifications may get lost. */
@@ -67,17 +67,26 @@ export async function seeThrough(
   const { store, approvals } = deps;
   let seen: string | undefined;
 
+  /** Whether there is nothing to wait for any more. */
+  function isThrough({ status }: Head): boolean {
+    return status === "completed" || status === "error" || signal?.aborted === true;
+  }
+
   /** Waits for one change. Returns the result once the run waits for nothing more. */
   async function step(): Promise<OrchestrationResult | undefined> {
     await waitForRelease(store, conversationId, signal);
-    const stored = await readRun(store, conversationId);
-    if (stored === undefined || stored.rows.length === 0) throw unknownRun(conversationId);
-    const { head, rows } = stored;
-    const stop = await storedStop(deps, stored);
-    if (head.status === "completed" || head.status === "error" || signal?.aborted === true) {
-      return resultOf(stored, stop);
+    // Only its end, since this is repeated for as long as the run waits, however long the conversation is.
+    const end = await readEnd(store, conversationId);
+    if (end?.last === undefined) throw unknownRun(conversationId);
+    if (isThrough(end.head)) {
+      const stored = await readRun(store, conversationId);
+      // It may just have been continued.
+      return stored && isThrough(stored.head) ? resultOf(stored, await storedStop(deps, stored)) : undefined;
     }
-    const answers = new Answers(store, conversationId, lastTurn(rows)?.turnId ?? "none");
+    const { head, last } = end;
+    const rows = [last];
+    const stop = await storedStop(deps, { head, rows });
+    const answers = new Answers(store, conversationId, openTurn(rows)?.turnId ?? "none");
     // The current state of what it waits for: if it differs from when the run was resumed, resume again.
     const state = async (): Promise<string> => {
       // By call: a request that another version of a tool has replaced is not a reason to replace it again.

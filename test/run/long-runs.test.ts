@@ -161,4 +161,36 @@ describe("a long conversation", () => {
     const half = (runs: number) => (run: number) => (run < runs / 2 ? undefined : runs - 2);
     expect(await looksPerRow(100, half(100))).toBeLessThan(1.5 * (await looksPerRow(10, half(10))));
   });
+
+  it("is read by a wait only where it is resumed, however often its end is looked at", async () => {
+    const inner = memoryStore();
+    let rows = 0;
+    let waits = 0;
+    const store: Store = {
+      ...inner,
+      async list(...args) {
+        const found = await inner.list<any>(...args);
+        if (args[0].startsWith("run-row/")) rows += found.length;
+        return found;
+      },
+      subscribe(prefix, listener) {
+        if (prefix.startsWith("run-answer/")) waits++;
+        return inner.subscribe(prefix, listener);
+      },
+    };
+    const turns = Array.from({ length: 50 }, (): ScriptedTurn => ({ text: "Hi." }));
+    const model = scripted(...turns, calling(3), { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [ask], store });
+    for (let turn = 0; turn < 50; turn++) await orchestrator.run({ conversationId, input: "Hello" });
+    const { pendingToolCalls: calls } = await orchestrator.run({ conversationId, input: "Go" });
+    expect(calls).toHaveLength(3);
+    rows = 0;
+    const waiting = orchestrator.waitAndResume(conversationId);
+    for (const [at, { id: toolCallId }] of calls.entries()) {
+      while (waits <= at) await new Promise((resolve) => setTimeout(resolve, 2));
+      expect(rows).toBe((at + 1) * 102);
+      await orchestrator.provideToolResult(conversationId, { toolCallId, result: 1 });
+    }
+    expect(await waiting).toMatchObject({ status: "completed", content: "Done." });
+  });
 });
