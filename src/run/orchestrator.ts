@@ -1,6 +1,6 @@
 import { isToolError, ToolError } from "../errors.ts";
 import { checkDecision } from "../execute/approvals/decision.ts";
-import type { Approvals } from "../execute/approvals/types.ts";
+import type { Approvals, Principal } from "../execute/approvals/types.ts";
 import { ToolExecutor } from "../execute/executor.ts";
 import { knownTools, type KnownTools } from "../execute/known-tools.ts";
 import { parseJson } from "../json/parse.ts";
@@ -310,6 +310,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     }
     const { conversationId, runId } = head;
     const ranked: { readonly rank: number; readonly input: ApprovalInput }[] = [];
+    /** What each principal may decide: asked once, since the answer is all requests of the run. */
+    const lists: { readonly principal: Principal | undefined; readonly open: ReadonlySet<string> }[] = [];
     for (const input of approvals) {
       const { id, principal, ...decision } = input;
       checkDecision(decision);
@@ -322,8 +324,12 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       if (ranked.some((before) => before.input.id === id)) {
         throw new ToolError("already_decided", `The approval ${id} is decided twice at once. Nothing was changed.`);
       }
-      const open = await service.list({ runId, status: "pending", principal });
-      const rank = !open.some((one) => one.id === id) ? 0 : decision.editedInput !== undefined ? 1 : 2;
+      let list = lists.find((one) => isSame(one.principal, principal));
+      if (list === undefined) {
+        const requests = await service.list({ runId, status: "pending", principal });
+        lists.push((list = { principal, open: new Set(requests.map((request) => request.id)) }));
+      }
+      const rank = !list.open.has(id) ? 0 : decision.editedInput !== undefined ? 1 : 2;
       ranked.push({ rank, input });
     }
     return ranked.toSorted((a, b) => a.rank - b.rank).map(({ input }) => input);
@@ -456,6 +462,11 @@ function freshStart({ head, rows }: StoredRun, limits: Limits): HeadChange {
   if (error === null || !LIMITS.has(error.code)) return { error: null };
   const isOfCalls = openTurn(rows) !== undefined;
   return { error: null, lifted: isOfCalls ? liftCalls(used, lifted, limits) : used, liftedRows: head.rows };
+}
+
+/** Usually written anew for each decision. */
+function isSame(one: Principal | undefined, other: Principal | undefined): boolean {
+  return Object.keys({ ...one, ...other }).every((key) => one?.[key] === other?.[key]);
 }
 
 /** Its process died before it had stored the input: nobody was told of the run, and `run()` starts it again. */

@@ -1,9 +1,10 @@
 /** What a long run costs, counted in what is read from the store: never in time. */
 import { describe, expect, it } from "vitest";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
-import { external, scripted, type ScriptedTurn } from "./script.ts";
+import { counted, external, scripted, type ScriptedTurn } from "./script.ts";
 
 const conversationId = "long";
 const ask = external("ask");
@@ -193,4 +194,28 @@ describe("a long conversation", () => {
     }
     expect(await waiting).toMatchObject({ status: "completed", content: "Done." });
   });
+});
+
+it("asks once for each principal what it may decide, however many decisions it brings", async () => {
+  const { store, read, since } = counting();
+  const model = scripted(
+    { calls: Array.from({ length: 40 }, (_, n) => ({ name: "act", args: { n } })) },
+    { text: "Done." },
+  );
+  const { tool, inputs } = counted("act", { needsApproval: true });
+  let asked = 0;
+  const approvals = new ApprovalService({ store, mayDecide: () => ++asked > 0 });
+  const orchestrator = new Orchestrator({ model, tools: [tool], store, approvals });
+  const { pendingApprovals } = await orchestrator.run({ conversationId, input: "Go" });
+  const before = read();
+  const decided = pendingApprovals.map(({ id }, at) => ({
+    id,
+    decision: "approve" as const,
+    principal: { id: at % 2 === 0 ? "ada" : "bob" },
+  }));
+  expect(await orchestrator.resume(conversationId, { approvals: decided })).toMatchObject({ status: "completed" });
+  expect(inputs).toHaveLength(40);
+  // Each list asks about each request, and each decision about its own.
+  expect(asked).toBe(2 * 40 + 40);
+  expect(since(before)).toBeLessThan(40 * 25);
 });
