@@ -16,6 +16,8 @@ export class ApprovalEvents {
   readonly #rows: ApprovalRows;
   readonly #log: ApprovalLog;
   readonly #pollMs: number;
+  /** What is being read for subscribers. Pages of the log: since they were last told of a change. */
+  readonly #reads = new Map<string, Promise<unknown>>();
 
   constructor(store: Store, rows: ApprovalRows, log: ApprovalLog, pollMs: number) {
     this.#store = store;
@@ -42,18 +44,22 @@ export class ApprovalEvents {
     let { after = 0 } = options;
     const wakeUp = createWakeUp(signal);
     // Subscribe before the first look: what is written in between would be missed.
-    const end = await this.#store.subscribe(this.#log.prefix(scope), wakeUp.wake);
+    const end = await this.#store.subscribe(this.#log.prefix(scope), () => {
+      this.#reads.clear();
+      wakeUp.wake();
+    });
+    this.#reads.clear();
     try {
       while (signal?.aborted !== true) {
-        const entries = await this.#log.read(scope, after, PAGE);
+        const entries = await this.#shared(`after ${after} ${scope}`, () => this.#log.read(scope, after, PAGE));
         for (const entry of entries) {
           after = entry.seq;
           const event = await this.#event(scope, entry);
           if (isAborted(signal)) return;
           if (event !== undefined) yield event;
         }
-        // Notifications may get lost when a connection breaks; polling does not.
-        if (entries.length === 0) await wakeUp.wait(this.#pollMs);
+        // What was written meanwhile has woken it. Notifications may get lost when a connection breaks; polling does not.
+        if (entries.length < PAGE) await wakeUp.wait(this.#pollMs);
       }
     } finally {
       await end();
@@ -80,11 +86,26 @@ export class ApprovalEvents {
     return updated?.request;
   }
 
-  /** `undefined` if the request is gone or unreadable. */
+  /**
+   * `undefined` if the request is gone or unreadable. Its row may not have the number yet: whoever assigned that writes
+   * it, and not everybody who listens.
+   */
   async #event(scope: string, { type, requestId, seq }: NumberedEntry): Promise<ApprovalEvent | undefined> {
-    let request = (await this.#rows.findReadable(requestId))?.request;
-    if (request?.[FIELDS[type]] === 0) request = await this.#confirm(requestId, type, seq);
-    return request && Object.freeze({ type, seq, scope, request: Object.freeze(request) });
+    // By number: begun after the event happened.
+    const found = await this.#shared(`${seq} ${scope}`, () => this.#rows.findReadable(requestId));
+    const request = found && Object.freeze({ ...structuredClone(found.request), [FIELDS[type]]: seq });
+    return request && Object.freeze({ type, seq, scope, request });
+  }
+
+  /** Many subscribers ask for the same at the same time: it is read once. */
+  #shared<Result>(key: string, read: () => Promise<Result>): Promise<Result> {
+    const begun = this.#reads.get(key) as Promise<Result> | undefined;
+    if (begun !== undefined) return begun;
+    const reading = read();
+    this.#reads.set(key, reading);
+    const end = () => void (this.#reads.get(key) === reading && this.#reads.delete(key));
+    reading.then(end, end);
+    return reading;
   }
 }
 

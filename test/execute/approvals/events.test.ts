@@ -227,3 +227,44 @@ it("looks for what is pending among what is open, not among all that ever was", 
   expect(pending.map(({ invocationId }) => invocationId)).toEqual(["7"]);
   expect(reads).toBe(1);
 });
+
+describe("of 50 requests that are open", () => {
+  /** A store that counts what it is asked. */
+  function counting() {
+    let count = 0;
+    const counted =
+      <Arguments extends unknown[], Answer>(verb: (...args: Arguments) => Answer) =>
+      (...args: Arguments) => (count++, verb(...args));
+    const counter = { ...store, get: counted(store.get), list: counted(store.list), put: counted(store.put) } as Store;
+    return { counter, count: () => count };
+  }
+
+  it("one is decided: what happened is read once for many who listen, and each gets a copy", async () => {
+    const { counter, count } = counting();
+    const approvals = service(counter);
+    const { id } = await approvals.request(ask("0"));
+    const decidedBy = async (listeners: number, requestId: string) => {
+      const after = await approvals.position();
+      const stop = new AbortController();
+      const { signal } = stop;
+      const subscribed = Array.from({ length: listeners }, () => approvals.subscribe({ after, signal }));
+      const events = subscribed.map((one) => one.next());
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      const before = count();
+      await approvals.decide(requestId, { decision: "approve" });
+      for (const { value } of await Promise.all(events)) {
+        expect(value!.request.input).toEqual({ order: value!.request.invocationId });
+        (value!.request.input as { order: string }).order = "another";
+        expect(value).toMatchObject({ type: "approval.decided", seq: after + 1, request: { decidedSeq: after + 1 } });
+      }
+      const next = subscribed.map((one) => one.next());
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      stop.abort();
+      for (const { done } of await Promise.all(next)) expect(done).toBe(true);
+      return count() - before;
+    };
+    const other = await approvals.request(ask("1"));
+    const [one, many] = [await decidedBy(1, id), await decidedBy(101, other.id)];
+    expect(many - one).toBeLessThan(5);
+  });
+});
