@@ -83,6 +83,8 @@ export class ApprovalService implements Approvals {
   readonly #rows: ApprovalRows;
   readonly #events: ApprovalEvents;
   readonly #grants: ApprovalGrants;
+  /** When this process last looked at everything that is open, by scope. */
+  readonly #lookedAt = new Map<string | undefined, number>();
 
   constructor(options: ApprovalServiceOptions) {
     const given: Partial<ApprovalServiceOptions> = options ?? {};
@@ -198,8 +200,10 @@ export class ApprovalService implements Approvals {
   }
 
   async *subscribe(options: SubscribeOptions = {}): AsyncGenerator<ApprovalEvent, void, undefined> {
-    // Number what a process could not number before it died.
-    await this.#open(options.scope ?? "default");
+    const { scope = "default" } = options;
+    // Number what a process could not number before it died. That looks at everything that is open: once for many who
+    // subscribe at about the same time, such as after a deployment.
+    if (!(performance.now() - this.#lookedAt.get(scope)! < this.#pollMs)) await this.#open(scope);
     yield* this.#events.subscribe(options);
   }
 
@@ -304,10 +308,18 @@ export class ApprovalService implements Approvals {
   /** The open requests, including those left open by a process that died. */
   async #open(scope: string | undefined): Promise<ApprovalRequest[]> {
     const requests: ApprovalRequest[] = [];
-    for (const stored of await this.#rows.open(scope)) {
-      const request = await this.#settle(stored);
-      if (request.status === "pending") requests.push(request);
-      else if (stored.decidedSeq !== 0) await this.#rows.close(request);
+    if (this.#lookedAt.size >= MAX_SCOPES) this.#lookedAt.clear();
+    // Already now, for those who subscribe meanwhile: they get as events what is numbered here.
+    this.#lookedAt.set(scope, performance.now());
+    try {
+      for (const stored of await this.#rows.open(scope)) {
+        const request = await this.#settle(stored);
+        if (request.status === "pending") requests.push(request);
+        else if (stored.decidedSeq !== 0) await this.#rows.close(request);
+      }
+    } catch (error) {
+      this.#lookedAt.delete(scope);
+      throw error;
     }
     return requests;
   }
@@ -401,3 +413,5 @@ function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(24));
   return `apr_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
+
+const MAX_SCOPES = 10_000;

@@ -239,6 +239,32 @@ describe("of 50 requests that are open", () => {
     return { counter, count: () => count };
   }
 
+  it("those who subscribe at about the same time look at them once", async () => {
+    for (let at = 0; at < 50; at++) await service().request(ask(`${at}`));
+    const { counter, count } = counting();
+    const approvals = service(counter);
+    const subscribed = Array.from({ length: 20 }, () => approvals.subscribe({ after: 49 }));
+    const events = await Promise.all(subscribed.map((one) => one.next()));
+    expect(events.map(({ value }) => value!.seq)).toEqual(Array.from({ length: 20 }, () => 50));
+    // One looks at all of them; each then reads the log, and the request of its event.
+    expect(count()).toBeLessThanOrEqual(51 + 20 * 3);
+    await Promise.all(subscribed.map((one) => one.return()));
+  });
+
+  it("who subscribes after a store has failed looks again", async () => {
+    const put: Store["put"] = (key, ...rest) =>
+      key.includes("/log/") ? Promise.reject(new Error("killed")) : store.put(key, ...rest);
+    expect(await service({ ...store, put }).request(ask("0"))).toMatchObject({ seq: 0 });
+    let isDown = true;
+    const list: Store["list"] = (...args) => (isDown ? Promise.reject(new Error("Down.")) : store.list(...args));
+    const approvals = service({ ...store, list });
+    await expect(approvals.subscribe().next()).rejects.toThrow("Down.");
+    isDown = false;
+    const events = approvals.subscribe();
+    expect((await events.next()).value).toMatchObject({ seq: 1, type: "approval.requested" });
+    await events.return();
+  });
+
   it("one is decided: what happened is read once for many who listen, and each gets a copy", async () => {
     const { counter, count } = counting();
     const approvals = service(counter);
