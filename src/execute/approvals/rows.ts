@@ -109,24 +109,23 @@ export class ApprovalRows {
   /** The requests that are pending, or were when a process died, of one scope or of all. */
   async open(scope?: string): Promise<ApprovalRequest[]> {
     const prefix = `${storeKey(this.#namespace, "open", ...(scope === undefined ? [] : [scope]))}/`;
-    const requests: ApprovalRequest[] = [];
-    for (const { key, value } of await this.#store.list<OpenMark>(prefix)) {
-      const requestId = decodeURIComponent(key.slice(key.lastIndexOf("/") + 1));
-      try {
-        const entry = await this.#store.get(this.key(value));
-        const found = entry && this.#found(entry, requestId);
-        if (found !== undefined) requests.push(found.request);
-        // Its process may still be about to write it, but after so long it must have died.
-        else if (value.at < Date.now() - ABANDONED_MS) {
-          await this.#store.delete(this.#idKey(requestId));
-          await this.#store.delete(key);
-        }
-      } catch (error) {
-        // A newer version may have written it: its entries stay.
-        this.#passOver(error);
-      }
+    const marks = await this.#store.list<OpenMark>(prefix);
+    // At once: there may be many, and each read may be a round trip.
+    const requests = await Promise.all(marks.map((mark) => this.#marked(mark).catch(this.#passOver)));
+    return requests.filter((request) => request !== undefined);
+  }
+
+  /** A newer version may have written what is unreadable: its entries stay. */
+  async #marked({ key, value }: StoreEntry<OpenMark>): Promise<ApprovalRequest | undefined> {
+    const requestId = decodeURIComponent(key.slice(key.lastIndexOf("/") + 1));
+    const entry = await this.#store.get(this.key(value));
+    const found = entry && this.#found(entry, requestId);
+    // Its process may still be about to write it, but after so long it must have died.
+    if (found === undefined && value.at < Date.now() - ABANDONED_MS) {
+      await this.#store.delete(this.#idKey(requestId));
+      await this.#store.delete(key);
     }
-    return requests;
+    return found?.request;
   }
 
   /** Deletes the requests of a run, and their index entries. */

@@ -251,6 +251,20 @@ describe("of 50 requests that are open", () => {
     await Promise.all(subscribed.map((one) => one.return()));
   });
 
+  it("all are read at once, and not one round trip after the other", async () => {
+    for (let at = 0; at < 50; at++) await service().request(ask(`${at}`));
+    let reading = 0;
+    let most = 0;
+    const get: Store["get"] = async (key) => {
+      most = Math.max(most, ++reading);
+      await new Promise((resolve) => setImmediate(resolve));
+      reading--;
+      return store.get(key);
+    };
+    expect(await service({ ...store, get }).list({ status: "pending" })).toHaveLength(50);
+    expect(most).toBe(50);
+  });
+
   it("who subscribes after a store has failed looks again", async () => {
     const put: Store["put"] = (key, ...rest) =>
       key.includes("/log/") ? Promise.reject(new Error("killed")) : store.put(key, ...rest);
