@@ -39,6 +39,11 @@ export class ApprovalEvents {
     return this.#log.last(scope);
   }
 
+  /** Deletes the events of a request. */
+  forget({ scope, seq, decidedSeq }: ApprovalRequest): Promise<void> {
+    return this.#log.forget(scope, [seq, decidedSeq]);
+  }
+
   async *subscribe(options: SubscribeOptions = {}): AsyncGenerator<ApprovalEvent, void, undefined> {
     const { scope = "default", signal } = options;
     let { after = 0 } = options;

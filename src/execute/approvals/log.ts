@@ -30,6 +30,8 @@ export class ApprovalLog {
   readonly #seen = new Map<string, number>();
   /** How far this process has come with trimming, by scope. */
   readonly #trimmed = new Map<string, number>();
+  /** The numbers of forgotten entries that are not before the noted end yet, by scope. */
+  readonly #late = new Map<string, readonly number[]>();
 
   constructor(store: Store, namespace: string) {
     this.#store = store;
@@ -71,7 +73,7 @@ export class ApprovalLog {
 
   /** The number of the last entry; 0 if there is none. */
   async last(scope: string): Promise<number> {
-    let last = this.#seen.get(scope) ?? (await this.#store.get<number>(this.#hintKey(scope)))?.value ?? 0;
+    let last = this.#seen.get(scope) ?? (await this.#end(scope));
     for (;;) {
       const page = await this.read(scope, last, PAGE);
       last = page.at(-1)?.seq ?? last;
@@ -86,7 +88,7 @@ export class ApprovalLog {
    * does everything after the noted end, so that no number is assigned twice.
    */
   async trim(scope: string, isGone: (entry: LogEntry) => Promise<boolean>): Promise<void> {
-    const end = (await this.#store.get<number>(this.#hintKey(scope)))?.value ?? 0;
+    const end = await this.#end(scope);
     const after = this.#trimmed.get(scope) ?? 0;
     const page = (await this.read(scope, after, TRIMMED_AT_ONCE)).filter(({ seq }) => seq < end);
     for (const entry of page) {
@@ -96,12 +98,29 @@ export class ApprovalLog {
     this.#trimmed.set(scope, page.at(-1)?.seq ?? 0);
   }
 
+  /** Deletes these entries: immediately, or a later call does, as soon as they are before the noted end. */
+  async forget(scope: string, seqs: readonly number[]): Promise<void> {
+    const end = await this.#end(scope);
+    const all = [...(this.#late.get(scope) ?? []), ...seqs.filter((seq) => seq > 0)];
+    if (this.#late.size >= MAX_SEEN) this.#late.clear();
+    this.#late.set(
+      scope,
+      all.filter((seq) => seq >= end),
+    );
+    for (const seq of all) if (seq < end) await this.#store.delete(this.#key(scope, seq));
+  }
+
   prefix(scope: string): string {
     return `${storeKey(this.#namespace, "log", scope)}/`;
   }
 
   #key(scope: string, seq: number): string {
     return this.prefix(scope) + String(seq).padStart(DIGITS, "0");
+  }
+
+  /** The noted end: a number that was the last one, some time ago. */
+  async #end(scope: string): Promise<number> {
+    return (await this.#store.get<number>(this.#hintKey(scope)))?.value ?? 0;
   }
 
   #hintKey(scope: string): string {

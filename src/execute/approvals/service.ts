@@ -219,6 +219,8 @@ export class ApprovalService implements Approvals {
 
   async forget(runId: string): Promise<void> {
     if (typeof runId !== "string" || runId === "") throw new TypeError(`forget() takes a runId, got ${typeof runId}`);
+    // Events first: the requests say which they are.
+    for (const request of await this.#rows.all(runId)) await this.#events.forget(request);
     await this.#rows.forget(runId);
   }
 

@@ -308,3 +308,17 @@ describe("of 50 requests that are open", () => {
     expect(many - one).toBeLessThan(5);
   });
 });
+
+it("deletes the events of a run that is forgotten, but for the last ones, and gives no number twice", async () => {
+  const approvals = service();
+  for (let run = 0; run < 130; run++) {
+    const runId = `run_${run}`;
+    const { id } = await approvals.request(ask("0", { runId }));
+    await approvals.decide(id, { decision: "approve" });
+    await approvals.forget(runId);
+  }
+  const log = await store.list("approval/log/default/");
+  expect(log.length).toBeLessThan(110);
+  expect(await service().position()).toBe(260);
+  expect(await service().request(ask("1"))).toMatchObject({ seq: 261 });
+});
