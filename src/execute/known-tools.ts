@@ -1,4 +1,4 @@
-import { toolsByName, type ToolSource } from "../tool/tool-set.ts";
+import { onceForTools, toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /** The tools that an executor may run, or that a run offers. */
@@ -10,10 +10,12 @@ export interface KnownTools {
 
 /** An array is copied. A registry may grow and a server's tools may change, so these are consulted each time. */
 export function knownTools(source: ToolSource): KnownTools {
-  const first = toolsByName(source);
-  const now = () => (Array.isArray(source) ? first : toolsByName(source));
+  const first = namesOf(source);
+  const now = () => (Array.isArray(source) ? first : namesOf(source));
   return {
     get: (name) => now().get(name),
     all: () => [...now().values()],
   };
 }
+
+const namesOf = onceForTools((tools) => toolsByName(tools));

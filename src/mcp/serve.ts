@@ -4,7 +4,7 @@ import { outputText } from "../stream/history.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
 import { safeToolName } from "../tool/names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
-import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import { onceForTools, toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 
@@ -152,7 +152,8 @@ async function executeHere(use: ToolUse, context: Partial<ToolContext>): Promise
   }
 }
 
-function offered(tools: ToolSource): ReadonlyMap<string, Tool> {
+/** The tools as they are offered, by name. */
+const offered = onceForTools((tools): ReadonlyMap<string, Tool> => {
   const byName = new Map<string, Tool>();
   for (const tool of toolList(tools)) {
     if (tool.mode === "external") continue;
@@ -167,7 +168,7 @@ function offered(tools: ToolSource): ReadonlyMap<string, Tool> {
     byName.set(name, tool);
   }
   return byName;
-}
+});
 
 function served(name: string, { description, inputSchema, outputSchema, effect }: Tool): ServedTool {
   return {

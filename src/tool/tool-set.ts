@@ -47,6 +47,22 @@ export function toolsByEachName(source: ToolSource, nameOf?: (name: string) => s
   return found;
 }
 
+/**
+ * What is made of the tools of a source: kept with the first tool, as long as that lives, and made again when the list
+ * differs. A registry may grow and a server's tools may change, but hardly ever between two calls.
+ */
+export function onceForTools<Made>(make: (tools: readonly Tool[]) => Made): (source: ToolSource) => Made {
+  const kept = new WeakMap<Tool, { readonly tools: readonly Tool[]; readonly made: Made }>();
+  return (source) => {
+    const tools = listOf(source);
+    const last = kept.get(tools[0]!);
+    if (last?.tools.length === tools.length && tools.every(isSame, last.tools)) return last.made;
+    const made = make(tools);
+    if (tools.length > 0) kept.set(tools[0]!, { tools: [...tools], made });
+    return made;
+  };
+}
+
 interface Named {
   readonly tools: readonly Tool[];
   readonly nameOf: ((name: string) => string) | undefined;

@@ -3,7 +3,15 @@ import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { defineTool, ToolCallError, ToolError, ToolRegistry, ToolUse, type StreamEvent } from "../../src/index.ts";
+import {
+  defineTool,
+  ToolCallError,
+  ToolError,
+  ToolRegistry,
+  ToolUse,
+  type StreamEvent,
+  type Tool,
+} from "../../src/index.ts";
 import { allow, ask, deny, ToolExecutor, type Authorize, type ToolEvent } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { digestOf } from "../../src/execute/digest.ts";
@@ -802,6 +810,23 @@ describe("tool names", () => {
     await both;
     expect(old.ran.map(({ input }) => input)).toEqual([{ n: 1 }, { n: 2 }]);
     expect(now.ran).toHaveLength(0);
+  });
+
+  it("are looked at when the source has other tools, and not at every call", async () => {
+    let looks = 0;
+    const made = Array.from({ length: 100 }, (_, n) => counted({ name: `act_${n}` }));
+    const watched = made.map(({ tool }) => Object.create(tool, { name: { get: () => (looks++, tool.name) } }) as Tool);
+    const tools = watched.slice(0, -1);
+    const { executor } = setup({ tools: () => [...tools] });
+    const [first, last] = [made[0]!, made.at(-1)!];
+    looks = 0;
+    for (let n = 0; n < 10; n++) await executor.execute(useOf(first.tool, { n }), RUN);
+    expect(first.ran).toHaveLength(10);
+    expect(looks).toBeLessThan(100);
+    expect(await executor.execute(useOf(last.tool), RUN)).toMatchObject({ status: "denied", reason: "unknown_tool" });
+    tools.splice(0, 1, watched.at(-1)!);
+    expect(await executor.execute(useOf(last.tool), RUN)).toMatchObject({ status: "completed" });
+    expect(await executor.execute(useOf(first.tool), RUN)).toMatchObject({ status: "denied", reason: "unknown_tool" });
   });
 
   it("keeps actions whose run and invocation meet in one text apart", async () => {

@@ -255,6 +255,19 @@ it("a tool that takes a text is none for MCP", () => {
   );
 });
 
+it("the names of many tools are looked at when these change, and not at every call", async () => {
+  let looks = 0;
+  const named = (name: string) => Object.create(greet, { name: { get: () => (looks++, name) } }) as Tool;
+  const tools = Array.from({ length: 100 }, (_, n) => named(`greet_${n}`));
+  const { listTools, callTool } = mcpHandlers({ tools: () => [...tools] });
+  looks = 0;
+  for (let n = 0; n < 10; n++) await callTool({ params: { name: "greet_7" } });
+  expect(looks).toBeLessThan(100);
+  tools.splice(7, 1, named("greet_100"));
+  await expect(callTool({ params: { name: "greet_7" } })).rejects.toThrow("not found");
+  expect(listTools().tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+});
+
 it("two names that MCP would know as one are a mistake", () => {
   const twice = [weather, defineTool({ name: "math.greet__all", inputSchema: city }), greet].map((tool) => ({
     ...tool,
