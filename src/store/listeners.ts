@@ -4,7 +4,7 @@ type Listener = (change: StoreChange) => void;
 
 /** The listeners of a store, by prefix. */
 export interface Listeners {
-  readonly size: number;
+  readonly isEmpty: boolean;
   /** @returns a function that removes it: nothing is reported to it from then on */
   add(prefix: string, listener: Listener): () => void;
   tell(change: StoreChange): void;
@@ -15,22 +15,37 @@ export interface Listeners {
 
 /** A listener's failure does not reach the writer or the other listeners. */
 export function createListeners(): Listeners {
-  const all = new Set<{ readonly prefix: string; readonly listener: Listener }>();
+  /**
+   * By the length of their prefixes, then by prefix: a change looks up one prefix of each length, however many
+   * listeners wait for other keys.
+   */
+  const all = new Map<number, Map<string, Set<{ readonly listener: Listener }>>>();
   return {
-    get size() {
-      return all.size;
+    get isEmpty() {
+      return all.size === 0;
     },
     add(prefix, listener) {
-      const entry = { prefix, listener };
-      all.add(entry);
-      return () => void all.delete(entry);
+      const { length } = prefix;
+      const entry = { listener };
+      const alike = all.get(length) ?? new Map<string, Set<typeof entry>>();
+      const same = alike.get(prefix) ?? new Set();
+      all.set(length, alike.set(prefix, same.add(entry)));
+      return () => {
+        if (!same.delete(entry) || same.size > 0) return;
+        alike.delete(prefix);
+        if (alike.size === 0) all.delete(length);
+      };
     },
     tell(change) {
       // A listener that an earlier one removes is not called any more: iterating a Set skips it.
-      for (const { prefix, listener } of all) if (change.key.startsWith(prefix)) call(listener, change);
+      for (const [length, alike] of all) {
+        for (const { listener } of alike.get(change.key.slice(0, length)) ?? []) call(listener, change);
+      }
     },
     tellMissed() {
-      for (const { prefix, listener } of all) call(listener, { type: "missed", key: prefix });
+      for (const alike of all.values()) {
+        for (const [key, same] of alike) for (const { listener } of same) call(listener, { type: "missed", key });
+      }
     },
     clear() {
       all.clear();

@@ -58,7 +58,7 @@ export function memoryStore(): Store {
 
   /** Deferred, so that no listener runs inside the writer's call. */
   function tell(change: StoreChange): void {
-    if (listeners.size > 0) queueMicrotask(() => listeners.tell(change));
+    if (!listeners.isEmpty) queueMicrotask(() => listeners.tell(change));
   }
 
   return {

@@ -155,7 +155,7 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
       const stop = listeners.add(prefix, listener);
       const end = async () => {
         stop();
-        if (listeners.size === 0) stopListening();
+        if (listeners.isEmpty) stopListening();
       };
       try {
         await run("subscribe to", prefix, listen);

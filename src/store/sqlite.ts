@@ -161,7 +161,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
   /** This process's own writes do not show in `data_version`. */
   function tellOwn(): void {
-    if (listeners.size === 0 || isTelling) return;
+    if (listeners.isEmpty || isTelling) return;
     isTelling = true;
     queueMicrotask(() => {
       isTelling = false;
@@ -240,7 +240,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
       });
       return async () => {
         stop();
-        if (listeners.size === 0) stopWatching();
+        if (listeners.isEmpty) stopWatching();
       };
     },
 
