@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { foreignSchema } from "../schema/foreign-schema.ts";
 import { isRecord, kindOf } from "../schema/json.ts";
+import { withInputRoot } from "../schema/root.ts";
 import type { JsonSchema, Schema } from "../schema/index.ts";
 import type { Effect } from "../tool/tool.ts";
 
@@ -66,7 +67,7 @@ function readInputSchema(inputSchema: unknown, parameters: unknown): Schema {
   if (!isRecord(given)) {
     throw invalid(`"${given === inputSchema ? "inputSchema" : "parameters"}" is an object, got ${kindOf(given)}`);
   }
-  if (given === inputSchema || typeof given["type"] === "string") return foreignSchema(given);
+  if (given === inputSchema || typeof given["type"] === "string") return withInputRoot(foreignSchema(given));
   return parametersSchema(given);
 }
 

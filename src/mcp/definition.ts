@@ -3,6 +3,7 @@ import { isToolError, messageOf, ToolError } from "../errors.ts";
 import { foreignSchema } from "../schema/foreign-schema.ts";
 import { isRecord } from "../schema/json.ts";
 import type { Schema } from "../schema/index.ts";
+import { withInputRoot } from "../schema/root.ts";
 import type { McpToolDefinition } from "./client.ts";
 
 /** A checked definition of a server's tool. */
@@ -38,7 +39,7 @@ export async function checkDefinition(definition: unknown): Promise<CheckedDefin
   }
   return {
     definition,
-    inputSchema: foreignSchema(inputSchema, true),
+    inputSchema: withInputRoot(foreignSchema(inputSchema, true)),
     outputSchema: outputSchema === undefined ? undefined : usable(outputSchema),
     digest: await digestOf({ name, title, description, inputSchema, outputSchema, annotations }),
   };

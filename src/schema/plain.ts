@@ -6,7 +6,6 @@ import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
 import { checkKeywords, checkReferences, placesIn, prepare } from "./plain-prepare.ts";
 import { guardUnions, limitWork, TooMuchWork } from "./plain-unions.ts";
-import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /**
@@ -23,7 +22,6 @@ export function plainSchema(source: JsonSchema): Schema {
   checkKeywords(jsonSchema);
   const draft = draftOf(String(dialect));
   const prepared = prepare(jsonSchema, placesIn(jsonSchema)) as CheckedSchema;
-  checkRoot(jsonSchema);
   let longLists = 0;
   let onLongList: CheckedSchema | boolean = MARK;
   const known = Object.defineProperty(references(prepared), LONG_LIST, { get: () => (longLists++, onLongList) });

@@ -2,7 +2,6 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import { messageOf, ToolError, type Issue } from "../errors.ts";
 import { isPromise } from "../promise.ts";
 import { frozenJson, isObjectLike } from "./json.ts";
-import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /** True for a schema of a Standard Schema library. https://standardschema.dev */
@@ -26,7 +25,6 @@ export function standardSchema(source: StandardSchemaV1): Schema {
 export function withJsonSchema(source: StandardSchemaV1, exported: Readonly<Record<string, unknown>>): Schema {
   const { $schema: _dialect, ...rest } = frozenJson(exported) as Record<string, unknown>;
   const jsonSchema: JsonSchema = Object.freeze(rest);
-  checkRoot(jsonSchema);
   return Object.freeze({ jsonSchema, validate: (value: unknown) => validate(source, value) });
 }
 

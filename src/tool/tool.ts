@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { toSchema, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
 import { kindOf } from "../schema/json.ts";
+import { withInputRoot } from "../schema/root.ts";
 import type { Schema } from "../schema/types.ts";
 import {
   checkFields,
@@ -143,7 +144,10 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
     name,
     qualifiedName,
     description,
-    inputSchema: schemaOf(definition.inputSchema, name, "inputSchema") as Schema<InferInput<S>, InferOutput<S>>,
+    inputSchema: schemaOf(definition.inputSchema, name, "inputSchema", withInputRoot) as Schema<
+      InferInput<S>,
+      InferOutput<S>
+    >,
     outputSchema: outputSchema === undefined ? undefined : schemaOf(outputSchema, name, "outputSchema"),
     mode: execute === undefined ? "external" : "internal",
     execute,
@@ -178,9 +182,9 @@ const FIELDS = {
   metadata: [(value) => typeof value === "object" && value !== null, "an object"],
 } satisfies Partial<Record<keyof ToolDefinition, Check>>;
 
-function schemaOf(source: SchemaSource, name: string, field: string): Schema {
+function schemaOf(source: SchemaSource, name: string, field: string, checked = (schema: Schema) => schema): Schema {
   try {
-    return toSchema(source);
+    return checked(toSchema(source));
   } catch (cause) {
     if (!(cause instanceof ToolError)) throw cause;
     throw new ToolError(cause.code, `Tool ${name}: ${field}: ${cause.message}`, { issues: cause.issues, cause });

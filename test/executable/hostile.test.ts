@@ -88,6 +88,12 @@ describe("--schema", () => {
       "invalid_tool",
       '"outputSchema" is an object',
     ],
+    [
+      "a list for its input",
+      `echo '{"name":"a","inputSchema":{"type":"array"}}'`,
+      "invalid_tool",
+      'the root is of type "array"',
+    ],
     ["a parameter that is none", `echo '{"name":"a","parameters":{"b":"string"}}'`, "invalid_tool", 'parameter "b" is'],
     [
       "a type that is none",

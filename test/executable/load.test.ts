@@ -21,7 +21,7 @@ describe("loadExecutable()", () => {
           city: { type: "string", description: "Its name.", required: true },
           unit: { type: "string", enum: ["C", "F"], default: "C" },
         },
-        outputSchema: { type: "object", properties: { celsius: { type: "number" } } },
+        outputSchema: { type: "array", items: { type: "number" } },
         metadata: { version: "1.2" },
       })}'\n`,
     );
@@ -38,7 +38,7 @@ describe("loadExecutable()", () => {
         executable: { path, realPath: path, digest: tool.metadata["executableDigest"] },
       },
     });
-    expect(tool.outputSchema?.validate({ celsius: "21" })).toMatchObject({ ok: false });
+    expect(tool.outputSchema?.validate(["21"])).toMatchObject({ ok: false });
     expect(tool.inputSchema.jsonSchema).toEqual({
       type: "object",
       properties: {

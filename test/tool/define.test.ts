@@ -98,6 +98,20 @@ describe("defineTool()", () => {
     expect(outputSchema?.jsonSchema).toMatchObject({ properties: { n: { type: "number" } } });
   });
 
+  it.each([
+    ["zod", z.array(z.string())],
+    ["arktype", type("string[]")],
+    ["JSON Schema", { type: "array", items: { type: "string" } }],
+    ["JSON Schema with a type", jsonSchema<string[]>({ type: ["array", "null"], items: { type: "string" } })],
+  ])("takes an output schema of any type: a list in %s", (_name, source) => {
+    const { outputSchema } = defineTool({ name: "a", inputSchema: {}, outputSchema: source });
+    expect(outputSchema!.validate(["x"])).toEqual({ ok: true, value: ["x"] });
+    expect(outputSchema!.validate([1])).toMatchObject({ ok: false });
+    // For both: the same source may have been read as an output schema before.
+    const refused = () => defineTool({ name: "a", inputSchema: source });
+    expect(refused).toThrow(/Tool a: inputSchema: the root is of type "array".*; arguments are an object/);
+  });
+
   it.each<[string, Record<string, unknown>, RegExp]>([
     ["no name", { name: "" }, /1 to 128 characters/],
     ["a space in the name", { name: "get weather" }, /"get weather"/],
@@ -112,6 +126,8 @@ describe("defineTool()", () => {
     ["metadata that is a text", { metadata: "v1" }, /metadata is an object, got "v1"/],
     ["an execute that is no function", { execute: "run" }, /execute is a function \(without one .*, got "run"/],
     ["a schema that is none", { inputSchema: "object" }, /Tool a: inputSchema: .*got a string/],
+    ["an input that is a number", { inputSchema: type("number") }, /inputSchema: the root is of type "number"/],
+    ["an input of two other types", { inputSchema: { type: ["number", "null"] } }, /of type "number", "null"/],
     ["a broken schema", { inputSchema: { $ref: "#/nowhere" } }, /Tool a: inputSchema: .*#\/nowhere/],
     ["a broken output schema", { outputSchema: { type: "dict" } }, /Tool a: outputSchema: .*"dict"/],
   ])("refuses %s", (_name, change, message) => {
