@@ -52,11 +52,12 @@ function asShown({ input: shown }: CallRecord, tool: Tool, input: unknown): unkn
  * A call whose tool is gone, or no longer accepts it: for the executor, which has its outcome on record if it was
  * started, and otherwise tells the model why it is not executed.
  */
-export function recordedUse(call: CallRecord): ToolUse {
+export function recordedUse(call: CallRecord, tools: KnownTools): ToolUse {
   const { dependent: isUnresolved, ...metadata } = call.metadata ?? {};
   const input = isUnresolved === true ? undefined : call.input;
   const name = call.name!;
-  return new ToolUse({ ...failedCall(call), name, tool: placeholder(name), input, metadata, repairs: [] });
+  const tool = placeholder(name, tools.get(name));
+  return new ToolUse({ ...failedCall(call), name, tool, input, metadata, repairs: [] });
 }
 
 /**
@@ -140,8 +141,9 @@ function failedCall(call: CallRecord): FailedCall {
 }
 
 /** For a call that only has a result to report: its tool may no longer be known. */
-function placeholder(name: string): Tool {
-  return defineTool({ name, inputSchema: jsonSchema({}), execute: () => undefined });
+function placeholder(name: string, known?: Tool): Tool {
+  const { toModelOutput } = known ?? {};
+  return defineTool({ name, inputSchema: jsonSchema({}), execute: () => undefined, toModelOutput });
 }
 
 function isSameJson(value: unknown, json: unknown): boolean {

@@ -124,7 +124,7 @@ async function executeCalls(
     const known = use instanceof ToolUse && isDependent(call) ? resolved(call, use, settled.values(), model) : use;
     if (known instanceof ToolUse && known.tool.mode === "internal") ready.push(known);
     else if ("record" in known) settled.set(invocationId, known);
-    else ready.push(recordedUse(call));
+    else ready.push(recordedUse(call, tools));
   }
   const outcomes = await execute(request, ready);
   const approvals: ApprovalRequest[] = [];
@@ -194,9 +194,9 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
 
 /** Abandons what is open: outcomes count, started calls are unknown, the rest was not executed. */
 export async function cancelCalls(request: SettleRequest, head: Head): Promise<readonly Settled[]> {
-  const { turn, model, answers, context, ledger } = request;
+  const { turn, model, answers, context, ledger, tools } = request;
   const given = await answers.close(turn.calls.filter(isHandedOut));
-  const internal = turn.calls.filter(({ mode }) => mode === "internal").map(recordedUse);
+  const internal = turn.calls.filter(({ mode }) => mode === "internal").map((call) => recordedUse(call, tools));
   // On the executor's record too: a process that was presumed dead may be about to start them.
   const outcomes = await execute({ ...request, context: { ...context, abandon: true } }, internal);
   const ended = new Map(outcomes.map((outcome) => [outcome.invocationId, outcome]));

@@ -73,8 +73,10 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
  */
 function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
   const unsent = (why: string) => replies.error(use, `Tool ${use.name} has run, but its output cannot be sent: ${why}`);
-  const { result, note } = use;
+  const { note, tool } = use;
   try {
+    // What the caller answers instead of a handler is meant as it is.
+    const result = tool.mode === "internal" && tool.toModelOutput ? tool.toModelOutput(use.result) : use.result;
     if (isEmptied(result) && !("toJSON" in result)) return unsent(`it is ${emptiedMessage(result)}`);
     // To an output with an adapter's mark (images, say), the adapter adds the note.
     const isMarked = note === undefined || Object.getOwnPropertySymbols(Object(result)).length > 0;

@@ -7,11 +7,11 @@ import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinitio
 
 /**
  * Options of `@tool`: a {@link ToolDefinition} whose function is the method, and whose name defaults to the method's.
- * `undo`, `needsApproval` and `approvalMessage` are called with the object as `this`: declare it, as in
+ * `undo`, `needsApproval`, `approvalMessage` and `toModelOutput` are called with the object as `this`: declare it, as in
  * `undo(this: Notes, { input }) { … }`.
  */
 export interface ToolOptions<S extends SchemaSource = SchemaSource> extends Omit<
-  ToolDefinition<S>,
+  ToolDefinition<S, any>,
   "name" | "execute"
 > {
   name?: string;
@@ -103,7 +103,7 @@ function bind(owner: object, className: string, { key, options }: Decoration<Too
       `Tool ${qualifiedName}: a method with a symbol for a name needs the option "name".`,
     );
   }
-  const { needsApproval, approvalMessage, undo } = options;
+  const { needsApproval, approvalMessage, undo, toModelOutput } = options;
   return makeTool(
     {
       ...options,
@@ -112,6 +112,7 @@ function bind(owner: object, className: string, { key, options }: Decoration<Too
       needsApproval: boundTo(owner, needsApproval),
       approvalMessage: boundTo(owner, approvalMessage),
       undo: boundTo(owner, undo),
+      toModelOutput: boundTo(owner, toModelOutput),
     },
     qualifiedName,
   );

@@ -12,6 +12,7 @@ import {
   type PolicyContext,
   type ToolPolicy,
 } from "./policy.ts";
+import type { HandlerResult } from "./progress.ts";
 import { ToolUse, type ToolUseInit } from "./use.ts";
 
 /** What running a tool does to the world. `write` unless the tool says otherwise. */
@@ -67,6 +68,11 @@ export interface ToolDefinition<
   outputSchema?: SchemaSource | undefined;
   /** Without it, the tool is external: its calls are handed to the caller. */
   execute?: Execute<InferOutput<S>, Output> | undefined;
+  /**
+   * What the model is told of an output, sync. Default: the output. Everybody else gets the output: `use.result`, the
+   * record, a transcript.
+   */
+  toModelOutput?: ((output: HandlerResult<Output>) => unknown) | undefined;
   effect?: Effect | undefined;
   /** Release the call as soon as it is complete, even while the turn goes on. Default: true for `effect: "read"`. */
   eager?: boolean | undefined;
@@ -91,6 +97,7 @@ export interface Tool<
   readonly outputSchema: Schema | undefined;
   readonly mode: ToolMode;
   readonly execute: Execute<Input, Output> | undefined;
+  readonly toModelOutput?: ((output: any) => unknown) | undefined;
   readonly effect: Effect;
   readonly eager: boolean;
   readonly repair: RepairPolicy;
@@ -136,10 +143,10 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   if (typeof definition !== "object" || definition === null) {
     throw new TypeError(`defineTool() takes one object, got ${kindOf(definition)}`);
   }
-  const { name, description, outputSchema, execute, effect = "write", metadata = {} } = definition;
+  const { name, description, outputSchema, execute, toModelOutput, effect = "write", metadata = {} } = definition;
   const { eager = effect === "read", repair = effect === "read" ? "coerce" : "syntax" } = definition;
   checkName(name, qualifiedName);
-  checkFields(FIELDS, { description, execute, effect, eager, repair, metadata }, name);
+  checkFields(FIELDS, { description, execute, toModelOutput, effect, eager, repair, metadata }, name);
   const tool: Tool<InferOutput<S>, Output, InferInput<S>, Name> = {
     name,
     qualifiedName,
@@ -151,6 +158,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
     outputSchema: outputSchema === undefined ? undefined : schemaOf(outputSchema, name, "outputSchema"),
     mode: execute === undefined ? "external" : "internal",
     execute,
+    toModelOutput,
     effect,
     eager,
     repair,
@@ -173,6 +181,7 @@ function checkName(name: unknown, qualifiedName: string): void {
 const FIELDS = {
   description: [(value) => typeof value === "string", "a text"],
   execute: [isFunction, "a function (without one the tool is external)"],
+  toModelOutput: [isFunction, "a function"],
   effect: [
     (value) => value === "read" || value === "idempotent" || value === "write",
     '"read", "idempotent" or "write"',

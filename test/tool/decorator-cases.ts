@@ -121,19 +121,23 @@ export function decoratorCases(kind: string): void {
           undo(this: Notes, { input }) {
             this.saved.delete(input.city);
           },
+          toModelOutput(this: Notes, output: number) {
+            return `${output} of ${this.saved.size}`;
+          },
         })
         save({ city: name }: { city: string }) {
-          this.saved.add(name);
+          return this.saved.add(name).size;
         }
       }
       const notes = new Notes();
       const [save] = toolsOf(notes);
-      const { approvalMessage, needsApproval, undo } = save!;
+      const { approvalMessage, needsApproval, undo, toModelOutput } = save!;
       const asks = needsApproval as (input: unknown, context: unknown) => boolean;
       expect(asks({}, {})).toBe(false);
       save!.use({ city: "Oslo" }).executeSync();
       expect(asks({}, {})).toBe(true);
       expect((approvalMessage as (input: unknown) => string)({ city: "Rome" })).toBe("Rome, after 1?");
+      expect(toModelOutput!(1)).toBe("1 of 1");
       undo!({ input: { city: "Oslo" }, output: undefined, data: undefined } as UndoRecord, {} as UndoContext);
       expect(notes.saved.size).toBe(0);
     });

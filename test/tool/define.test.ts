@@ -28,6 +28,7 @@ it("takes an option that is undefined for one that is not given", () => {
     description: undefined,
     outputSchema: undefined,
     execute: undefined,
+    toModelOutput: undefined,
     effect: undefined,
     eager: undefined,
     repair: undefined,

@@ -62,6 +62,36 @@ defineTool({ name: "valibot", inputSchema: valibotSchema, execute: ({ city, days
 defineTool({ name: "plain", inputSchema: plain, execute: ({ anything }) => anything });
 defineTool({ name: "typed", inputSchema: typed, execute: ({ city }) => city.length });
 
+// what the model is told is made of what the handler returned, or a generator in the end
+defineTool({
+  name: "x",
+  inputSchema: zodSchema,
+  execute: ({ days }) => ({ days }),
+  toModelOutput: ({ days }) => days.toFixed(),
+});
+defineTool({
+  name: "x",
+  inputSchema: zodSchema,
+  execute: async ({ city }) => city,
+  toModelOutput: (city) => city.length,
+});
+defineTool({
+  name: "x",
+  inputSchema: plain,
+  async *execute() {
+    yield 1;
+    return "done";
+  },
+  toModelOutput: (said) => said.length,
+});
+defineTool({
+  name: "x",
+  inputSchema: zodSchema,
+  execute: () => ({ days: 1 }),
+  // @ts-expect-error: the handler returns no country
+  toModelOutput: ({ country }) => country,
+});
+
 // @ts-expect-error: the input does not fit
 getWeather.use({ city: 1 });
 // @ts-expect-error: a property is missing
