@@ -11,6 +11,8 @@ import type { ApprovalAsk, Principal } from "./approvals/types.ts";
 export interface ExecutionContext {
   /** The run that the call belongs to. With the use's `invocationId` it is the identity of the action. */
   readonly runId: string;
+  /** Passed on; a run sets its own. */
+  readonly conversationId?: string | undefined;
   /** The application's own id of the request that it serves, for the events. */
   readonly requestId?: string | undefined;
   /** The mode in which the model is working: tools with `behaviors` run only in those. */

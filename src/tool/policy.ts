@@ -5,6 +5,8 @@ import type { Effect } from "./tool.ts";
 /** What a rule is told about a call: who, where, which. It also has whatever the application put into the context. */
 export interface PolicyContext {
   readonly runId: string;
+  /** Of a run's calls. */
+  readonly conversationId?: string | undefined;
   readonly invocationId: string;
   /** The provider's id of the call, `null` if it gave none. Not an identity: providers repeat ids. */
   readonly toolCallId: string | null;

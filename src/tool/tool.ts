@@ -44,10 +44,11 @@ export interface ToolContext {
   progress(value: unknown): Promise<void>;
   /** What the tool's `undo` will need, as of now. JSON; stored with the result, never shown. The last call counts. */
   undoData(data: unknown): void;
-  /** From an executor: on whose behalf the call is made, in which mode, in which run. */
+  /** From an executor: on whose behalf the call is made, in which mode, in which run; from a run, its conversation. */
   readonly principal?: PolicyContext["principal"];
   readonly behavior?: PolicyContext["behavior"];
   readonly runId?: string | undefined;
+  readonly conversationId?: string | undefined;
   readonly [key: string]: unknown;
 }
 

@@ -92,6 +92,13 @@ defineTool({
   toModelOutput: ({ country }) => country,
 });
 
+// in a run, a handler knows its conversation
+defineTool({
+  name: "x",
+  inputSchema: zodSchema,
+  execute: (_, { conversationId }) => is<Equal<typeof conversationId, string | undefined>>(),
+});
+
 // @ts-expect-error: the input does not fit
 getWeather.use({ city: 1 });
 // @ts-expect-error: a property is missing
