@@ -4,6 +4,7 @@ import type { Cohere } from "cohere-ai";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
+import { wellFormed } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import {
   checkCallError,
@@ -52,10 +53,13 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
   ];
 }
 
-/** The result of one call: text as it is, anything else as JSON, `undefined` as `null`. */
+/**
+ * The result of one call. A string is sent as it is, {@link resultContent} as its documents, anything else as JSON;
+ * `undefined` becomes `null`.
+ */
 export function toolResult(use: ToolUse, output: unknown): Cohere.ChatMessageV2 {
   checkUse(use);
-  return reply(use, outputText(output));
+  return reply(use, contentOf(output, use.note));
 }
 
 /** The wire has no error flag: a failure is the JSON `{"error":"…"}`. */
@@ -78,7 +82,26 @@ function errorReply(call: FailedCall, message: string): Cohere.ChatMessageV2 {
   return reply(call, outputText({ error: message }));
 }
 
-function reply(call: FailedCall, content: string): Cohere.ChatMessageV2 {
+const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.cohere.resultContent");
+
+/**
+ * Marks a handler's output as documents, to which citations refer by their ids. Without the mark an array is data and
+ * is sent as JSON. https://docs.cohere.com/docs/tool-use-overview
+ *
+ * @example
+ * execute: async () => resultContent([{ type: "document", document: { id: "faq-7", data: { title, text } } }]),
+ */
+export function resultContent(documents: Cohere.ToolContent[]): { readonly content: Cohere.ToolContent[] } {
+  return Object.freeze({ [RESULT_CONTENT]: true, content: documents });
+}
+
+function contentOf(output: unknown, note: string | undefined): Cohere.ToolMessageV2Content {
+  if (!isRecord(output) || !(RESULT_CONTENT in output)) return outputText(output);
+  const documents = output["content"] as Cohere.ToolContent[];
+  return wellFormed(note === undefined ? documents : [...documents, { type: "text", text: note }]);
+}
+
+function reply(call: FailedCall, content: Cohere.ToolMessageV2Content): Cohere.ChatMessageV2 {
   return { role: "tool", toolCallId: wireId(call), content };
 }
 

@@ -1,6 +1,6 @@
 import { CohereClientV2, type Cohere } from "cohere-ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { cohere, type WireEvent } from "../../adapters/cohere/index.ts";
+import { cohere, resultContent, type WireEvent } from "../../adapters/cohere/index.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { defineTool, type Tool, type Turn } from "../../src/index.ts";
 import type { Loss } from "../../src/schema/lower.ts";
@@ -541,6 +541,18 @@ describe("history", () => {
     expect(cohere.toolResult(use, "plain")).toEqual({ role: "tool", toolCallId: "call", content: "plain" });
     expect(cohere.toolResult(use, [1])).toMatchObject({ content: "[1]" });
     expect(cohere.toolResult(use, undefined)).toMatchObject({ content: "null" });
+  });
+
+  it("gives documents that are marked, and their look-alikes as JSON", () => {
+    const use = tool("f", { type: "object" }).use({}, { id: "call" });
+    const documents: Cohere.ToolContent[] = [
+      { type: "document", document: { id: "faq-7", data: { title: "Returns", text: "30 days" } } },
+    ];
+    expect(cohere.toolResult(use, resultContent(documents))).toMatchObject({ content: documents });
+    expect(cohere.toolResult(use, documents)).toMatchObject({ content: JSON.stringify(documents) });
+    const cut: Cohere.ToolContent[] = [{ type: "document", document: { data: { text: "30 \ud83d" } } }];
+    const whole = [{ type: "document", document: { data: { text: "30 \ufffd" } } }];
+    expect(cohere.toolResult(use, resultContent(cut))).toMatchObject({ content: whole });
   });
 });
 

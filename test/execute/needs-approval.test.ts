@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { anthropic, resultContent as anthropicContent } from "../../adapters/anthropic/index.ts";
+import { cohere, resultContent as cohereContent } from "../../adapters/cohere/index.ts";
 import { google, resultContent as googleContent } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses, resultContent as responsesContent } from "../../adapters/openai-responses/index.ts";
@@ -335,13 +336,14 @@ describe("a call that needs approval", () => {
     expect(use).toMatchObject({ note: expect.stringContaining(told), result: { ok: true } });
   });
 
-  it.each([anthropic, openaiResponses, google, openaiChat])(
+  it.each([anthropic, openaiResponses, google, cohere, openaiChat])(
     "tells the model what the person wrote next to images, too: $name",
     async (adapter: Adapter) => {
       const outputs: Record<string, () => unknown> = {
         anthropic: () => anthropicContent([{ type: "text", text: "drawn" }]),
         "openai-responses": () => responsesContent([{ type: "input_text", text: "drawn" }]),
         google: () => googleContent("drawn", []),
+        cohere: () => cohereContent([{ type: "text", text: "drawn" }]),
         "openai-chat": () => "drawn",
       };
       const { tool } = refund({ execute: outputs[adapter.name] });

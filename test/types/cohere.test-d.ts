@@ -1,6 +1,6 @@
 import type { Cohere, CohereClientV2 } from "cohere-ai";
 import { z } from "zod";
-import { cohere } from "../../adapters/cohere/index.ts";
+import { cohere, resultContent } from "../../adapters/cohere/index.ts";
 import type { ToolCallError } from "../../src/errors.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { defineTool } from "../../src/tool/tool.ts";
@@ -23,6 +23,7 @@ export async function fitsTheSdk(): Promise<void> {
       ...cohere.assistantMessage(turn),
       ...cohere.toolResults(turn),
       cohere.toolResult(use, { celsius: 21 }),
+      cohere.toolResult(use, resultContent([{ type: "document", document: { id: "a", data: { text: "hot" } } }])),
       cohere.toolError(error),
     ],
   } satisfies Cohere.V2ChatRequest;
