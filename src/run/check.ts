@@ -11,7 +11,8 @@ export function checkParts(options: OrchestratorOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`new Orchestrator() takes { model, store, tools }, got ${typeName(options)}.`);
   }
-  const { model, store, approvals, executor, onEvent, trim, retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
+  const { model, store, approvals, executor, onEvent, trim, prepareStep } = options;
+  const { retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
   checkMs("leaseMs", leaseMs);
   if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
     throw new TypeError(`maxCutTurns is a whole number from 0, got ${maxCutTurns}.`);
@@ -38,6 +39,9 @@ export function checkParts(options: OrchestratorOptions): void {
   }
   if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
   if (trim !== undefined && typeof trim !== "function") throw new TypeError("trim is a function.");
+  if (prepareStep !== undefined && typeof prepareStep !== "function") {
+    throw new TypeError("prepareStep is a function.");
+  }
 }
 
 export function checkId(conversationId: unknown): void {

@@ -4,7 +4,7 @@ import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
 import type { Store } from "../store/store.ts";
 import type { Limits } from "./budgets.ts";
-import type { RunEvent } from "./types.ts";
+import type { PrepareStep, RunEvent } from "./types.ts";
 import type { ValidateResults } from "./validate-results.ts";
 
 /** What the parts of an orchestrator share. */
@@ -19,6 +19,7 @@ export interface RunDeps {
   readonly retryDelayMs: number;
   readonly validateResults: ValidateResults;
   readonly trim: ((messages: readonly any[]) => readonly any[] | Promise<readonly any[]>) | undefined;
+  readonly prepareStep: PrepareStep | undefined;
   readonly leaseMs: number;
 }
 

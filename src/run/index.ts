@@ -8,6 +8,7 @@ export type {
   ApprovalInput,
   OrchestrationResult,
   PendingToolCall,
+  PrepareStep,
   ResumeOptions,
   RunContext,
   RunEvent,
@@ -16,5 +17,7 @@ export type {
   RunStatus,
   RunSummary,
   Standing,
+  Step,
+  StepChange,
   ToolResultInput,
 } from "./types.ts";

@@ -27,10 +27,12 @@ import {
   messagesOf,
   openTurn,
   rowsThatCount,
+  turnsOfRun,
 } from "./rows.ts";
 import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
 import { stopwatch } from "./stopwatch.ts";
+import { transcriptOf } from "./transcript.ts";
 import { askModel, isAborted } from "./turn.ts";
 import type { RunContext, Standing } from "./types.ts";
 
@@ -160,23 +162,20 @@ export class Loop {
 
   /** One turn of the model. */
   async #ask(last: Row): Promise<Stop | undefined> {
-    const { model, tools, executor, limits, maxCutTurns } = this.#deps;
+    const { executor, limits, maxCutTurns } = this.#deps;
     const { rows, head } = this.#checkpoint;
     const { conversationId, runId, epoch, used } = head;
     const turnId = `${runId}-${rows.length}-${epoch}-${this.#attempt}`;
     const turn = rows.filter(({ kind }) => kind === "turn").length;
-    const behavior = latest(rows, "behavior");
     await this.#pause();
     if (this.#signal.aborted) return aborted(this.#signal);
+    const { stop, ...prepared } = await this.#prepare(last);
+    if (stop === true) return COMPLETED;
     let left = callsLeft(used, head.lifted, limits);
     const schedule = executor.schedule();
     await this.#tell({ type: "turn.started", turn, attempt: this.#attempt });
     const asked = await askModel({
-      model,
-      messages: await this.#messages(),
-      tools: tools.all().filter((tool) => isOffered(tool, behavior)),
-      instructions: latest(rows, "instructions"),
-      toolChoice: last.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
+      ...prepared,
       signal: this.#signal,
       turnId,
       emit: this.#tell,
@@ -227,11 +226,39 @@ export class Loop {
     await pause(Math.min(retryDelayMs * 2 ** (failed - 1) * (1 + Math.random()), MAX_DELAY_MS), this.#signal);
   }
 
-  /** The messages for the model. Calls and results are paired here, at the last moment before the request. */
-  async #messages(): Promise<unknown[]> {
-    const { trim, model } = this.#deps;
-    const all = messagesOf(this.#checkpoint.rows, "turn");
-    return model.pair((await trim?.(all)) ?? all);
+  /**
+   * What the model is asked with, and whether it is asked. Calls and results are paired here, at the last moment before
+   * the request.
+   */
+  async #prepare(last: Row) {
+    const { trim, model, tools, prepareStep } = this.#deps;
+    const { rows, head } = this.#checkpoint;
+    const behavior = latest(rows, "behavior");
+    const all = messagesOf(rows, "turn");
+    const request = {
+      messages: (await trim?.(all)) ?? all,
+      tools: tools.all().filter((tool) => isOffered(tool, behavior)),
+      instructions: latest(rows, "instructions"),
+      toolChoice: last.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
+    };
+    const { principal, requestId, context } = this.#context;
+    const change = await prepareStep?.({
+      ...request,
+      principal,
+      requestId,
+      context,
+      signal: this.#signal,
+      behavior,
+      conversationId: head.conversationId,
+      step: turnsOfRun(rows).length,
+      transcript: () => transcriptOf(this.#deps, this.#checkpoint),
+    });
+    const { name } = model.adapter;
+    if ((change?.model ?? model).adapter.name !== name) {
+      throw new TypeError(`prepareStep returned a model of ${change!.model!.adapter.name}; the run is in ${name}.`);
+    }
+    const asked = { model, ...request, ...change };
+    return { ...asked, messages: model.pair(asked.messages) };
   }
 
   async #putResults(settled: readonly Settled[], used: { calls?: number; activeMs?: number }): Promise<void> {

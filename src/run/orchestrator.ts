@@ -26,6 +26,7 @@ import { transcriptOf, type TranscriptEntry } from "./transcript.ts";
 import type {
   ApprovalInput,
   OrchestrationResult,
+  PrepareStep,
   ResumeOptions,
   RunContext,
   RunEvent,
@@ -62,6 +63,8 @@ export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
    * Selects what to send of a long conversation. Calls and results are paired again afterwards. All of it stays stored.
    */
   readonly trim?: ((messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>) | undefined;
+  /** Called before each turn: what to ask for it with instead, or whether to stop before it. */
+  readonly prepareStep?: PrepareStep<Message> | undefined;
   /** Gets every event. Errors that it throws are ignored. */
   readonly onEvent?: ((event: RunEvent<T>, conversationId: string) => unknown) | undefined;
   /** A process silent for this many milliseconds is presumed dead, and another may take over the run. Default 30 s. */
@@ -85,7 +88,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 
   constructor(options: OrchestratorOptions<Message, T>) {
     checkParts(options);
-    const { model, store, executor, tools = [], trim, validateResults = true } = options;
+    const { model, store, executor, tools = [], trim, prepareStep, validateResults = true } = options;
     const { approvals = executor?.approvals } = options;
     const { maxSteps = 32, budgets = {}, maxCutTurns = 2, retryDelayMs = 500, leaseMs = 30_000 } = options;
     const limits = { ...budgets, maxSteps };
@@ -102,6 +105,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       retryDelayMs,
       validateResults,
       trim,
+      prepareStep,
       leaseMs,
       executor: executor ?? new ToolExecutor({ tools: internalOf(known), store, approvals, leaseMs }),
     };

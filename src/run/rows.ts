@@ -61,6 +61,13 @@ export function messagesOf(rows: readonly Row[], next?: Row["kind"]): unknown[] 
   return rowsThatCount(rows, next).flatMap(({ messages }) => messages);
 }
 
+/** The turns since the last input. */
+export function turnsOfRun(rows: readonly Row[]): TurnRow[] {
+  const counted = rowsThatCount(rows, "turn");
+  const own = counted.slice(counted.findLastIndex(({ kind }) => kind === "input") + 1);
+  return own.filter((row): row is TurnRow => row.kind === "turn");
+}
+
 /** The last turn, while some of its calls have no result. */
 export function openTurn(rows: readonly Row[]): TurnRow | undefined {
   const last = rows.at(-1);
@@ -150,9 +157,7 @@ export function failedTurns(rows: readonly Row[]): number {
 }
 
 function inARow(rows: readonly Row[], isOne: (turn: TurnRow) => boolean): number {
-  const counted = rowsThatCount(rows, "turn");
-  const own = counted.slice(counted.findLastIndex(({ kind }) => kind === "input") + 1);
-  const turns = own.filter((row): row is TurnRow => row.kind === "turn");
+  const turns = turnsOfRun(rows);
   return turns.length - 1 - turns.findLastIndex((turn) => !isOne(turn));
 }
 

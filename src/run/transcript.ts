@@ -47,7 +47,10 @@ export interface TranscriptCall {
 }
 
 /** A conversation as far as it is stored, without turns that were requested again. */
-export async function transcriptOf(deps: RunDeps, { head, rows }: StoredRun): Promise<TranscriptEntry[]> {
+export async function transcriptOf(
+  deps: RunDeps,
+  { head, rows }: Pick<StoredRun, "head" | "rows">,
+): Promise<TranscriptEntry[]> {
   const counted = rowsThatCount(rows);
   const answers = await answersIn(deps.store, head.conversationId);
   const outputs = new Map([...answers].map(([id, { result }]) => [id, result]));

@@ -2,10 +2,11 @@ import type { ToolChoice } from "../tool/choice.ts";
 import type { ToolError } from "../errors.ts";
 import type { ApprovalRequest, Decision, Principal } from "../execute/approvals/types.ts";
 import type { ToolEvent } from "../execute/events.ts";
-import type { ResultImage } from "../model.ts";
+import type { Model, ResultImage } from "../model.ts";
 import type { FinishReason, StreamEvent } from "../stream/events.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { BudgetUse } from "./budgets.ts";
+import type { TranscriptEntry } from "./transcript.ts";
 import type { ExecutionTree } from "./tree.ts";
 
 /**
@@ -97,6 +98,40 @@ export interface ResumeOptions extends RunContext {
   /** In any order, for any of the open calls, each once. If one cannot be taken, nothing is changed. */
   readonly toolResults?: readonly ToolResultInput[] | undefined;
   readonly approvals?: readonly ApprovalInput[] | undefined;
+}
+
+/** Asked before each turn. If it throws, the run rejects, in a state that can be resumed. */
+export type PrepareStep<Message = any> = (
+  step: Step<Message>,
+) => StepChange<Message> | undefined | Promise<StepChange<Message> | undefined>;
+
+/** What a turn is going to be asked for with, and where the run stands. */
+export interface Step<Message = any> extends RunContext {
+  readonly conversationId: string;
+  /** How many turns the run has had, in all processes: 0 before its first. */
+  readonly step: number;
+  /** As `trim` selected them. */
+  readonly messages: readonly Message[];
+  /** Those of the mode. */
+  readonly tools: readonly Tool[];
+  readonly instructions: string | undefined;
+  readonly toolChoice: ToolChoice | undefined;
+  readonly behavior: string | undefined;
+  /** The conversation so far, with its calls and what came of them: {@link Orchestrator.transcript}. */
+  transcript(): Promise<TranscriptEntry[]>;
+}
+
+/** What a turn is asked for with instead; nothing of it is stored. */
+export interface StepChange<Message = any> {
+  /** Of the same wire. */
+  readonly model?: Model<Message>;
+  readonly messages?: readonly Message[];
+  /** Some of the orchestrator's. */
+  readonly tools?: readonly Tool[];
+  readonly instructions?: string | undefined;
+  readonly toolChoice?: ToolChoice | undefined;
+  /** Asks for no further turn: the run is `completed` as it is. */
+  readonly stop?: boolean | undefined;
 }
 
 /** The result of a run so far. Plain data, except for the two methods of `tree`, and `error`. */

@@ -76,6 +76,7 @@ describe("run()", () => {
       retryDelayMs: undefined,
       validateResults: undefined,
       trim: undefined,
+      prepareStep: undefined,
       onEvent: undefined,
       leaseMs: undefined,
     });
@@ -377,6 +378,7 @@ describe("run()", () => {
     expect(() => new Orchestrator({ model, store, leaseMs: NaN })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, maxCutTurns: NaN })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, trim: "last" } as never)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, prepareStep: {} } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, onEvent: 1 } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, approvals: {} } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, executor: {} } as never)).toThrow(TypeError);

@@ -1,0 +1,209 @@
+import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { Orchestrator, type OrchestratorOptions, type Step } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { replayModel } from "../../src/testing/index.ts";
+import { defineTool } from "../../src/tool/tool.ts";
+import { toolList } from "../../src/tool/tool-set.ts";
+import { counted, external, scripted, short } from "./script.ts";
+
+const conversationId = "c1";
+const input = "Go";
+
+type Options = Partial<OrchestratorOptions<ChatCompletionMessageParam>>;
+
+function setup(model: ReturnType<typeof scripted>, names: readonly string[], options: Options = {}) {
+  const tools = names.map((name) => counted(name));
+  const store = memoryStore();
+  const make = (more: Options = {}) =>
+    new Orchestrator({ model, tools: tools.map(({ tool }) => tool), store, retryDelayMs: 0, ...options, ...more });
+  return { tools, make, orchestrator: make() };
+}
+
+const callOf = (name: string) => ({ calls: [{ name }] });
+const asked = ({ requests }: ReturnType<typeof scripted>) =>
+  requests.map(({ tools, instructions, toolChoice, messages }) => ({
+    tools: [...toolList(tools ?? [])].map(({ name }) => name),
+    instructions,
+    toolChoice,
+    messages: short(messages),
+  }));
+
+describe("prepareStep", () => {
+  it("decides what a turn is asked for with, and nothing of it lasts", async () => {
+    const small = scripted(callOf("search"), { text: "Done." });
+    const large = scripted(callOf("read"));
+    const { orchestrator } = setup(small, ["search", "read"], {
+      async prepareStep({ step, tools, messages }) {
+        if (step === 0) return { tools: tools.filter(({ name }) => name === "search"), toolChoice: "required" };
+        if (step === 1) return { model: large, instructions: "Read it.", toolChoice: { name: "read" } };
+        return { messages: messages.slice(0, 1) };
+      },
+    });
+    const result = await orchestrator.run({ conversationId, input, instructions: "Be brief." });
+    expect(result).toMatchObject({ status: "completed", content: "Done." });
+    expect(asked(small)).toEqual([
+      { tools: ["search"], instructions: "Be brief.", toolChoice: "required", messages: ["user"] },
+      { tools: ["search", "read"], instructions: "Be brief.", toolChoice: undefined, messages: ["user"] },
+    ]);
+    expect(asked(large)).toEqual([
+      {
+        tools: ["search", "read"],
+        instructions: "Read it.",
+        toolChoice: { name: "read" },
+        messages: ["user", "call(search)", 'result({"ran":"search","n":null})'],
+      },
+    ]);
+    expect(short(result.messages)).toHaveLength(6);
+  });
+
+  it("is told where the run stands, in whichever process it goes on", async () => {
+    const seen: unknown[] = [];
+    const prepareStep = async ({ transcript, messages, signal, ...step }: Step) => {
+      const calls = (await transcript()).flatMap((entry) => (entry.role === "assistant" ? entry.calls : []));
+      const outputs = calls.map(({ name, output }) => [name, output]);
+      seen.push({ ...step, tools: step.tools.map(({ name }) => name), outputs, messages: short(messages) });
+      expect(signal).toBeInstanceOf(AbortSignal);
+      return undefined;
+    };
+    const model = scripted(callOf("read"), callOf("ask"), { text: "Done." }, { text: "Again." });
+    const ask = external("ask");
+    const { make, tools } = setup(model, ["read"], { prepareStep });
+    const both = [tools[0]!.tool, ask, counted("edit", { behaviors: ["edit"] }).tool];
+    const trim = <Message>(messages: readonly Message[]) => messages.slice(-3);
+    const given = { principal: { id: "ada" }, requestId: "req_1", context: { tenant: "acme" } };
+    const paused = await make({ tools: both, trim }).run({ ...given, conversationId, input, behavior: "view" });
+    const toolResults = [{ toolCallId: paused.pendingToolCalls[0]!.id, result: "blue" }];
+    await make({ tools: both, trim }).resume(conversationId, { ...given, toolResults });
+    await make({ tools: both, trim }).run({ ...given, conversationId, input });
+    const base = { ...given, conversationId, behavior: "view", tools: ["read", "ask"], instructions: undefined };
+    const read = ["read", { ran: "read", n: null }];
+    const found = 'result({"ran":"read","n":null})';
+    expect(seen).toEqual([
+      { ...base, step: 0, toolChoice: undefined, outputs: [], messages: ["user"] },
+      { ...base, step: 1, toolChoice: undefined, outputs: [read], messages: ["user", "call(read)", found] },
+      {
+        ...base,
+        step: 2,
+        toolChoice: undefined,
+        outputs: [read, ["ask", "blue"]],
+        messages: [found, "call(ask)", "result(blue)"],
+      },
+      {
+        ...base,
+        step: 0,
+        toolChoice: undefined,
+        outputs: [read, ["ask", "blue"]],
+        messages: ["result(blue)", "say(Done.)", "user"],
+      },
+    ]);
+  });
+
+  it("is asked again for a turn that is asked for again", async () => {
+    const steps: number[] = [];
+    const model = scripted(callOf("read"), { text: "Do", fail: new Error("the line is dead") }, { text: "Done." });
+    const { orchestrator } = setup(model, ["read"], { prepareStep: ({ step }) => void steps.push(step) });
+    expect(await orchestrator.run({ conversationId, input })).toMatchObject({ status: "completed", content: "Done." });
+    expect(steps).toEqual([0, 1, 1]);
+  });
+
+  it("leaves a call of a tool that it does not offer unexecuted", async () => {
+    const model = scripted(callOf("delete"), { text: "Sorry." });
+    const { tools, orchestrator } = setup(model, ["read", "delete"], {
+      prepareStep: ({ tools: all }) => ({ tools: all.filter(({ name }) => name === "read") }),
+    });
+    const result = await orchestrator.run({ conversationId, input });
+    expect(result.status).toBe("completed");
+    expect(tools[1]!.inputs).toEqual([]);
+    expect(short(result.messages)[2]).toMatch(/no tool .*delete|unknown|not.*delete/i);
+  });
+
+  it("pairs calls and results again in the messages that it returns", async () => {
+    const model = scripted(callOf("read"), { text: "Done." });
+    const { orchestrator } = setup(model, ["read"], {
+      prepareStep: ({ messages }) => ({ messages: messages.slice(-1) }),
+    });
+    await orchestrator.run({ conversationId, input });
+    // A result without its call is refused by providers.
+    expect(asked(model)[1]!.messages).toEqual([]);
+  });
+
+  it("ends a run, whose conversation goes on", async () => {
+    const model = scripted(callOf("search"), callOf("answer"), { text: "More." });
+    const { tools, orchestrator } = setup(model, ["search", "answer"], {
+      async prepareStep({ step, transcript }) {
+        const last = (await transcript()).at(-1);
+        return { stop: step > 0 && last?.role === "assistant" && last.calls.some(({ name }) => name === "answer") };
+      },
+    });
+    const events: string[] = [];
+    const stream = orchestrator.stream({ conversationId, input });
+    for await (const { type } of stream) if (type.startsWith("turn.") || type.startsWith("run.")) events.push(type);
+    const stopped = await stream.result;
+    expect(stopped).toMatchObject({
+      status: "completed",
+      content: "",
+      metadata: { steps: 2, finishReason: "tool-use" },
+    });
+    expect(events).toEqual(["run.started", "turn.started", "turn.started", "run.ended"]);
+    expect(tools.map(({ inputs }) => inputs.length)).toEqual([1, 1]);
+    expect(await orchestrator.get(conversationId)).toMatchObject({ status: "completed" });
+    await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "not_waiting" });
+    const next = await orchestrator.run({ conversationId, input: "And then?" });
+    expect(next).toMatchObject({ status: "completed", content: "More." });
+    expect(model.requests).toHaveLength(3);
+  });
+
+  it("may throw: the run rejects, and can be resumed", async () => {
+    let isBroken = true;
+    const { orchestrator } = setup(scripted({ text: "Hi." }), [], {
+      prepareStep() {
+        if (isBroken) throw new Error("no");
+        return undefined;
+      },
+    });
+    await expect(orchestrator.run({ conversationId, input })).rejects.toThrow("no");
+    isBroken = false;
+    expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed", content: "Hi." });
+  });
+
+  it("refuses a model of another wire, which could not read the messages", async () => {
+    const model: any = replayModel(anthropic, []);
+    const { orchestrator } = setup(scripted({ text: "Hi." }), [], { prepareStep: () => ({ model }) });
+    await expect(orchestrator.run({ conversationId, input })).rejects.toThrow(/anthropic.*openai-chat/);
+  });
+
+  it("hands a conversation from one agent to another", async () => {
+    const model = scripted(callOf("transfer_to_refunds"), callOf("refund"), { text: "Refunded." }, { text: "Bye." });
+    const transfer = defineTool({
+      name: "transfer_to_refunds",
+      inputSchema: z.object({}),
+      execute: () => "You do it.",
+    });
+    const agents: Record<string, { instructions: string; tools: string[] }> = {
+      triage: { instructions: "Route the user.", tools: ["transfer_to_refunds"] },
+      refunds: { instructions: "Refund orders.", tools: ["refund"] },
+    };
+    const orchestrator = new Orchestrator({
+      model,
+      tools: [transfer, counted("refund").tool],
+      store: memoryStore(),
+      async prepareStep({ transcript, tools }) {
+        const calls = (await transcript()).flatMap((entry) => (entry.role === "assistant" ? entry.calls : []));
+        const handoff = calls.findLast(({ name }) => name?.startsWith("transfer_to_"));
+        const { instructions, tools: names } = agents[handoff?.name?.slice("transfer_to_".length) ?? "triage"]!;
+        return { instructions, tools: tools.filter(({ name }) => names.includes(name)) };
+      },
+    });
+    await orchestrator.run({ conversationId, input });
+    await orchestrator.run({ conversationId, input: "Thanks" });
+    expect(asked(model).map(({ tools, instructions }) => [instructions, ...tools])).toEqual([
+      ["Route the user.", "transfer_to_refunds"],
+      ["Refund orders.", "refund"],
+      ["Refund orders.", "refund"],
+      ["Refund orders.", "refund"],
+    ]);
+  });
+});
