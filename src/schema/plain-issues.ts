@@ -7,10 +7,13 @@ import { SCHEMA_KEYWORDS } from "./subschemas.ts";
 export type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
 type Path = readonly (string | number)[];
 
-/** Whether a keyword (a reference, too) only says "something below failed": the failure below is the issue. */
-function isContainer({ keyword }: OutputUnit): boolean {
+/** Whether a keyword (a reference, too) only says "something below failed": the failure below follows. */
+function isContainer({ keyword, error }: OutputUnit): boolean {
+  if (keyword === "dependencies") return !MISSING.test(error);
   return keyword.startsWith("$") || (SCHEMA_KEYWORDS.has(keyword) && keyword !== "contains" && keyword !== "not");
 }
+
+const MISSING = /^Instance (?:has "(.*)" but )?does not have (?:required property )?"(.*)"\.$/s;
 
 /**
  * The validator's flat list of errors, in words that a model can act on: only the deepest ones, without duplicates,
@@ -23,90 +26,50 @@ export function readIssues(
   references: Lookup,
 ): Issue[] {
   const seen = new Set<string>();
-  return issuesOf(counted(units)).filter((issue) => {
+  return issuesOf(placed(units)).filter((issue) => {
     const key = JSON.stringify(issue);
     return !seen.has(key) && seen.add(key);
   });
 
-  /** `from`: the length of the prefix that all locations in the list share. It can be long, so each level skips it. */
-  function issuesOf(list: readonly OutputUnit[], from = 0): Issue[] {
+  /**
+   * @param from the length of the prefix that all locations in the list share: it can be long, so each level skips it
+   * @param isName whether the list is about the names of properties
+   */
+  function issuesOf(list: readonly OutputUnit[], from = 0, isName = false): Issue[] {
     const found: Issue[] = [];
     const failed = new Set<string>();
     for (let index = 0; index < list.length;) {
       const unit = list[index]!;
-      const end = endOfChildren(list, index, from);
-      const children = list.slice(index + 1, end);
+      const { keyword, keywordLocation, instanceLocation } = unit;
       // What does not fit its own schema counts as unevaluated too; it is not unknown.
-      const isKnown = unit.keyword.startsWith("unevaluated") && failed.has(children[0]?.instanceLocation ?? "");
-      if (!isKnown) found.push(...issuesOfOne(unit, children));
-      for (const child of children) if (child.keyword !== "false") failed.add(child.instanceLocation);
-      index = end;
+      const isKnown = keyword.startsWith("unevaluated") && failed.has(list[index + 1]!.instanceLocation);
+      failed.add(instanceLocation);
+      index++;
+      const isUnion = keyword === "anyOf" || keyword === "oneOf";
+      if (isContainer(unit) && !isKnown && !isUnion && keyword !== "propertyNames") continue;
+      const children: OutputUnit[] = [];
+      const below = `${keywordLocation.slice(from)}/`;
+      for (; list[index]?.keywordLocation.startsWith(below, from); index++) {
+        children.push(list[index]!);
+        failed.add(list[index]!.instanceLocation);
+      }
+      if (isKnown) continue;
+      if (isUnion) found.push(...alternatives(unit, children, isName));
+      else if (keyword === "propertyNames")
+        for (const { message, path } of issuesOf(children, keywordLocation.length, true))
+          found.push({ message: `the property name ${message}`, path });
+      else found.push(leaf(unit, isName));
     }
     return found;
   }
 
-  function issuesOfOne(unit: OutputUnit, children: readonly OutputUnit[]): Issue[] {
-    const at = locate(unit.instanceLocation, value);
-    const from = unit.keywordLocation.length - "if".length;
-    if (children[0]?.keyword === "false") {
-      const { path } = locate(children[0].instanceLocation, value);
-      const message = forbiddenMessage(unit, path);
-      if (message !== undefined) return [{ message, path }];
-    }
-    if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
-    if (unit.keyword === "propertyNames") {
-      const leaves = children.filter((child) => !isContainer(child));
-      if (leaves.length === 0) return [leaf(unit, at)];
-      return leaves.map((child) => {
-        const { path } = locate(child.instanceLocation, value);
-        const { message } = leaf(child, { path, value: path.at(-1) });
-        return { message: `the property name ${message}`, path };
-      });
-    }
-    if (isContainer(unit) && children.length > 0) return issuesOf(children, from);
-    return [leaf(unit, at)];
-  }
-
-  /** For a property or an item whose schema is `false`; `undefined` if the value itself is forbidden. */
-  function forbiddenMessage(unit: OutputUnit, path: Path): string | undefined {
-    const name = JSON.stringify(path.at(-1));
-    switch (unit.keyword) {
-      case "additionalProperties": {
-        const known = Object.keys((keywordValue(unit, "properties") as object | undefined) ?? {});
-        if (known.length === 0) return `unknown property ${name}`;
-        return `unknown property ${name}; known ${known.length === 1 ? "is" : "are"} ${listOf(known)}`;
-      }
-      case "unevaluatedProperties":
-        return `unknown property ${name}`;
-      case "properties":
-      case "patternProperties":
-      case "propertyNames":
-        return `the property ${name} is not allowed`;
-      case "items":
-      case "prefixItems":
-      case "additionalItems":
-      case "unevaluatedItems":
-        return `there may be no item ${name}`;
-    }
-    return undefined;
-  }
-
   /** Reports on the alternative that was meant, if that can be told, else on what they have in common. */
-  function alternatives(unit: OutputUnit, children: readonly OutputUnit[], at: Located): Issue[] {
-    if (children.length === 0)
-      return [{ message: "fits more than one of the alternatives, must fit one", path: at.path }];
-    const branches = new Map<string, OutputUnit[]>();
-    let branch = "";
-    for (const child of children) {
-      if (child.keyword === "if") continue; // what failed in it follows
-      // a `false` schema has no location of its own: it follows its parent
-      if (child.keyword !== "false")
-        branch = /^\/\d+/.exec(child.keywordLocation.slice(unit.keywordLocation.length))?.[0] ?? "";
-      const list = branches.get(branch);
-      if (list === undefined) branches.set(branch, [child]);
-      else list.push(child);
-    }
-    const all = [...branches.values()].map((list) => ({ list, issues: issuesOf(list, unit.keywordLocation.length) }));
+  function alternatives(unit: OutputUnit, children: readonly OutputUnit[], isName: boolean): Issue[] {
+    const { path, value: got } = at(unit, isName);
+    if (children.length === 0) return [{ message: "fits more than one of the alternatives, must fit one", path }];
+    const from = unit.keywordLocation.length;
+    const branches = Map.groupBy(children, (child) => /^\/\d+/.exec(child.keywordLocation.slice(from))?.[0]);
+    const all = Array.from(branches.values(), (list) => ({ list, issues: issuesOf(list, from, isName) }));
     const likely = all.filter(({ list }) => !list.some((child) => tellsAnotherKind(child, unit)));
     if (likely.length === 1) return likely[0]!.issues;
     const discriminator = commonDiscriminator(all.map(({ list }) => list));
@@ -114,14 +77,21 @@ export function readIssues(
     const isOfType = ({ keyword, instanceLocation }: OutputUnit) =>
       keyword === "type" && instanceLocation === unit.instanceLocation;
     if (all.every(({ list }) => list.length === 1 && isOfType(list[0]!))) {
-      const types = all.flatMap(({ list }) => keywordValue(list[0]!));
-      return [{ message: mustBe(types, at.value), path: at.path }];
+      return [
+        {
+          message: mustBe(
+            all.flatMap(({ list }) => keywordValue(list[0]!)),
+            got,
+          ),
+          path,
+        },
+      ];
     }
     const texts = all.flatMap(({ issues }) =>
-      issues.map(({ path, message }) => [path.slice(at.path.length).join("."), message].filter(Boolean).join(": ")),
+      issues.map((issue) => [issue.path.slice(path.length).join("."), issue.message].filter(Boolean).join(": ")),
     );
     const told = [...new Set(texts)].slice(0, 5).join("; ");
-    return [{ message: `fits none of the ${branches.size} alternatives (${told})`, path: at.path }];
+    return [{ message: `fits none of the ${branches.size} alternatives (${told})`, path }];
   }
 
   /** Every branch wants a different constant in one place (`kind: "a"`, `kind: "b"`), and none of them came. */
@@ -134,78 +104,90 @@ export function readIssues(
     return { message: `must be one of ${listOf([...new Set(wanted)])}, got ${short(got)}`, path };
   }
 
-  function leaf(unit: OutputUnit, { value: got, path }: Located): Issue {
+  function leaf(unit: OutputUnit, isName: boolean): Issue {
+    const { path, value: got } = at(unit, isName);
+    const [, needing, missing] = MISSING.exec(unit.error) ?? [];
+    if (missing === undefined) return { message: messageFor(unit, got, path.at(-1)), path };
+    const name = JSON.stringify(missing);
+    const message =
+      needing === undefined
+        ? `the required property ${name} is missing`
+        : `the property ${name} is missing, which ${JSON.stringify(needing)} needs`;
+    return { message, path: [...path, missing] };
+  }
+
+  function messageFor(unit: OutputUnit, got: unknown, name: string | number | undefined): string {
+    const { keyword, error } = unit;
     const limit = keywordValue(unit);
-    const bound = unit.keyword.startsWith("min") ? "at least" : "at most";
-    const say = (message: string, at: Path = path): Issue => ({ message, path: at });
-    switch (unit.keyword) {
-      case "type":
-        return say(mustBe([limit].flat(), got));
-      case "required": {
-        const { error } = unit;
-        const name = error.slice(error.indexOf('"') + 1, error.lastIndexOf('"'));
-        return say(`the required property ${JSON.stringify(name)} is missing`, [...path, name]);
-      }
-      case "dependentRequired":
-      case "dependencies": {
-        const [, given, name] = /^Instance has "(.*)" but does not have "(.*)"\.$/s.exec(unit.error) ?? [];
-        if (given === undefined || name === undefined) break;
-        return say(`the property ${JSON.stringify(name)} is missing, which ${JSON.stringify(given)} needs`, [
-          ...path,
-          name,
-        ]);
-      }
-      case "enum":
-        return say(`must be one of ${listOf(limit as unknown[])}, got ${short(got)}`);
-      case "const":
-        return say(`must be ${short(limit)}, got ${short(got)}`);
-      case "minimum":
-      case "maximum":
-        return say(`must be ${bound} ${limit}, got ${got}`);
-      case "exclusiveMinimum":
-        return say(`must be more than ${limit}, got ${got}`);
-      case "exclusiveMaximum":
-        return say(`must be less than ${limit}, got ${got}`);
-      case "multipleOf":
-        return say(`must be a multiple of ${limit}, got ${got}`);
-      case "minLength":
-      case "maxLength":
-        return say(`must have ${bound} ${count(limit, "character")}, has ${[...String(got)].length}`);
-      case "pattern":
-        return say(`must match the pattern ${limit}, got ${short(got)}`);
-      case "format":
-        return say(`must be a valid ${limit}, got ${short(got)}`);
-      case "minItems":
-      case "maxItems":
-        return say(`must have ${bound} ${count(limit, "item")}, has ${(got as unknown[]).length}`);
-      case "uniqueItems": {
-        const [first, second] = unit.error.match(/\d+/g) ?? [];
-        return say(`must have no equal items, items ${first} and ${second} are`);
-      }
-      case "minProperties":
-      case "maxProperties":
-        return say(`must have ${bound} ${count(limit, "property")}`);
-      case "contains":
-        return say(`must have an item that fits ${short(limit)}`);
-      case "minContains":
-      case "maxContains":
-        return say(`must have ${bound} ${count(limit, "item")} that fit ${short(keywordValue(unit, "contains"))}`);
-      case "not":
-        return say(`must not be ${short(got)}: the schema excludes ${short(limit)}`);
-      case "false":
-        return say("nothing is allowed here");
+    const words = MUST[keyword];
+    if (words !== undefined) {
+      const wanted = keyword === "enum" ? listOf(limit as unknown[]) : keyword === "const" ? short(limit) : limit;
+      return `must ${words} ${wanted}, got ${short(got)}`;
     }
-    return say(unit.error.replace(/\.$/, ""));
+    const [, least, counted] = /^(?:(min)|max)(.+)$/.exec(keyword) ?? [];
+    if (counted !== undefined) {
+      const noun = { Length: "character", Properties: "property" }[counted] ?? "item";
+      const rest =
+        counted === "Contains" ? ` that fit ${short(keywordValue(unit, "contains"))}` : `, has ${sizeOf(got)}`;
+      return `must have ${least === undefined ? "at most" : "at least"} ${count(limit, noun)}${rest}`;
+    }
+    switch (keyword) {
+      case "type":
+        return mustBe([limit].flat(), got);
+      case "uniqueItems": {
+        const [first, second] = error.match(/\d+/g) ?? [];
+        return `must have no equal items, items ${first} and ${second} are`;
+      }
+      case "contains":
+        return `must have an item that fits ${short(limit)}`;
+      case "not":
+        return `must not be ${short(got)}: the schema excludes ${short(limit)}`;
+      case "false":
+        return forbidden(unit, JSON.stringify(name));
+      default:
+        return error.replace(/\.$/, "");
+    }
+  }
+
+  /** For what has the schema `false`, see {@link placed}. */
+  function forbidden({ error: holder, keywordLocation }: OutputUnit, name: string): string {
+    switch (holder) {
+      case "additionalProperties": {
+        const known = Object.keys((getOwn(schemaAt(keywordLocation, -2), "properties") as object | undefined) ?? {});
+        if (known.length === 0) return `unknown property ${name}`;
+        return `unknown property ${name}; known ${known.length === 1 ? "is" : "are"} ${listOf(known)}`;
+      }
+      case "unevaluatedProperties":
+        return `unknown property ${name}`;
+      case "properties":
+      case "patternProperties":
+        return `the property ${name} is not allowed`;
+      case "propertyNames":
+        return "is not allowed";
+      case "items":
+      case "prefixItems":
+      case "additionalItems":
+      case "unevaluatedItems":
+        return `there may be no item ${name}`;
+      default:
+        return "nothing is allowed here";
+    }
+  }
+
+  /** What a failure is about. A name has no location of its own: it is the last step of its property's. */
+  function at(unit: OutputUnit, isName: boolean): Located {
+    const located = locate(unit.instanceLocation, value);
+    return isName ? { ...located, value: located.path.at(-1) } : located;
   }
 
   function keywordValue(unit: OutputUnit, keyword = unit.keyword): unknown {
-    return getOwn(parentSchema(unit), keyword);
+    return getOwn(schemaAt(unit.keywordLocation, -1), keyword);
   }
 
-  /** The schema object that holds the keyword, found by its location, across references. */
-  function parentSchema(unit: OutputUnit): unknown {
+  /** The schema that a location leads to, across references, without its last steps. */
+  function schemaAt(location: string, end: number): unknown {
     let schema: unknown = root;
-    for (const token of unit.keywordLocation.split("/").slice(1, -1)) {
+    for (const token of location.split("/").slice(1, end)) {
       const key = decodeToken(decodeURIComponent(token));
       if (key === "$ref" && isRecord(schema)) schema = references[String(schema["__absolute_ref__"])];
       else if (key === "$recursiveRef") schema = root;
@@ -215,14 +197,37 @@ export function readIssues(
   }
 }
 
+/** What a value must do, by the keyword that says so; the keyword's value follows. */
+const MUST: Readonly<Record<string, string>> = {
+  enum: "be one of",
+  const: "be",
+  minimum: "be at least",
+  maximum: "be at most",
+  exclusiveMinimum: "be more than",
+  exclusiveMaximum: "be less than",
+  multipleOf: "be a multiple of",
+  pattern: "match the pattern",
+  format: "be a valid",
+};
+
 /**
- * If too few items match, the validator also lists why each other one does not, next to `minContains`: none of them
- * must.
+ * The failures, each in its place. A schema `false` has no location of its own: it follows the keyword that holds it,
+ * which becomes its `error`. If too few items match, the validator lists why each other one does not, before
+ * `minContains`: none of them must.
  */
-function counted(units: readonly OutputUnit[]): readonly OutputUnit[] {
-  const few = units.filter(({ keyword }) => keyword === "minContains");
-  const places = [...new Set(few.map(({ keywordLocation }) => keywordLocation.replace(/minContains$/, "contains")))];
-  return units.filter(({ keywordLocation }) => !places.some((place) => keywordLocation.startsWith(place)));
+function placed(units: readonly OutputUnit[]): readonly OutputUnit[] {
+  const list: OutputUnit[] = [];
+  for (const unit of units) {
+    const { keyword, keywordLocation } = unit;
+    if (keyword === "minContains") {
+      const items = `${keywordLocation.replace(/minContains$/, "contains")}/`;
+      while (list.at(-1)?.keywordLocation.startsWith(items)) list.pop();
+    }
+    const holder = list.at(-1);
+    if (keyword !== "false" || holder === undefined) list.push(unit);
+    else list.push({ ...unit, keywordLocation: `${holder.keywordLocation}/false`, error: holder.keyword });
+  }
+  return list;
 }
 
 /** Whether a branch failed because it describes something else: another type, another discriminator. */
@@ -230,23 +235,6 @@ function tellsAnotherKind(child: OutputUnit, unit: OutputUnit): boolean {
   if (child.keyword === "type") return child.instanceLocation === unit.instanceLocation;
   if (child.keyword !== "const" && child.keyword !== "enum") return false;
   return child.instanceLocation.split("/").length <= unit.instanceLocation.split("/").length + 1;
-}
-
-/**
- * The first unit after `index` that is not below it. A `false` schema has no location of its own: it follows its
- * parent.
- */
-function endOfChildren(list: readonly OutputUnit[], index: number, from: number): number {
-  const { keyword, keywordLocation, instanceLocation } = list[index]!;
-  if (keyword === "false") return index + 1;
-  const base = keyword === "if" ? keywordLocation.slice(from, -"if".length) : `${keywordLocation.slice(from)}/`;
-  const isBelow = (child: OutputUnit) =>
-    child.keyword === "false"
-      ? child.instanceLocation.startsWith(instanceLocation)
-      : child.keywordLocation.startsWith(base, from);
-  let end = index + 1;
-  while (end < list.length && isBelow(list[end]!)) end++;
-  return end;
 }
 
 export interface Located {
@@ -281,6 +269,10 @@ function listOf(values: readonly unknown[]): string {
 function short(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length <= 80 ? text : `${text.slice(0, 77).toWellFormed()}...`;
+}
+
+function sizeOf(value: unknown): number {
+  return (typeof value === "string" || Array.isArray(value) ? [...value] : Object.keys(value as object)).length;
 }
 
 function count(limit: unknown, noun: string): string {

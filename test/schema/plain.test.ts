@@ -89,7 +89,7 @@ describe("what the model is told", () => {
       { city: "Oslo", map: { long: 1, b: "x" } },
       ["map.long: the property name must have at most 3 characters, has 4", "map.b: must be a number, got a string"],
     ],
-    [{ city: "Oslo", map: {} }, ["map: must have at least 1 property"]],
+    [{ city: "Oslo", map: {} }, ["map: must have at least 1 property, has 0"]],
     [{ city: "Oslo", banned: 1 }, ['banned: the property "banned" is not allowed']],
     [{ city: "Oslo", card: { number: 1 } }, ['card.cvc: the property "cvc" is missing, which "number" needs']],
     [
@@ -153,6 +153,16 @@ describe("what the model is told", () => {
     expect(issues({ if: { required: ["a"] }, else: false }, {})).toEqual([": nothing is allowed here"]);
     expect(issues({ allOf: [{ properties: { a: {} } }], unevaluatedProperties: false }, { a: 1, b: 1 })).toEqual([
       'b: unknown property "b"',
+    ]);
+  });
+
+  it("names one alternative that a property name may fit, not all of them", () => {
+    const propertyNames = { anyOf: [{ pattern: "^a" }, { maxLength: 1 }] };
+    expect(issues({ properties: { map: { propertyNames } } }, { map: { a1: 1, b: 1, cd: 1 } })).toEqual([
+      'map.cd: the property name fits none of the 2 alternatives (must match the pattern ^a, got "cd"; must have at most 1 character, has 2)',
+    ]);
+    expect(issues({ properties: { map: { propertyNames: false } } }, { map: { a: 1 } })).toEqual([
+      "map.a: the property name is not allowed",
     ]);
   });
 
