@@ -12,11 +12,8 @@
  */
 export function isExponential(pattern: string): boolean {
   try {
-    const writtenOut = createAutomaton(pattern, true);
-    if (writtenOut.read()) return writtenOut.hasTwoWays();
-    const short = createAutomaton(pattern, false);
-    short.read();
-    return short.hasTwoWays();
+    // With too many states in any case, it is let through.
+    return isAmbiguous(pattern, LONGEST_COUNT_WRITTEN_OUT) ?? isAmbiguous(pattern, 1) ?? false;
   } catch (error) {
     if (error instanceof RangeError) return true; // groups nested deeper than in any sane pattern
     throw error;
@@ -32,25 +29,33 @@ interface Part {
 
 const NOTHING: Part = { first: [], last: [], skippable: true };
 
-/** With more states the analysis would cost more than it is worth; such a pattern is let through. */
+/** With more states the analysis would cost more than it is worth. */
 const MAX_STATES = 250;
 const LONGEST_COUNT_WRITTEN_OUT = 10;
+/** Not all that is written out has states: `(?:(?:){10}){10}`. */
+const MAX_LENGTH = 10_000;
 
-function createAutomaton(pattern: string, writesOut: boolean) {
-  const samples = sampleCharacters(pattern);
+/** @returns `undefined` for a pattern with too many states */
+function isAmbiguous(source: string, longestCount: number): boolean | undefined {
+  const samples = sampleCharacters(source);
   const accepts: boolean[][] = []; // by state, by sample
   const edges: Set<number>[] = []; // by state: which follow
   let isDoubled = false; // one follows another in two ways, as in (a+)+: only loops make such an edge, so it is in one
+  let pattern = source;
   let at = 0;
-  let copies = 0;
 
-  return { read, hasTwoWays };
-
-  /** False if not all counts were written out, since there would be too many states. */
-  function read(): boolean {
-    readAlternatives();
-    return !writesOut || (accepts.length <= MAX_STATES && copies <= MAX_STATES);
-  }
+  readAlternatives();
+  if (isDoubled) return true;
+  if (edges.length > MAX_STATES || pattern.length > MAX_LENGTH) return undefined;
+  const states = [...edges.keys()];
+  const after = edges.map(reached);
+  const seen = new Set<number>();
+  return states.some((start) => {
+    if (seen.has(start)) return false;
+    const loop = states.filter((state) => after[start]!.has(state) && after[state]!.has(start));
+    for (const state of loop) seen.add(state); // what holds for one state of a loop holds for all
+    return canPart(start, loop);
+  });
 
   function readAlternatives(): Part {
     let all = readSequence();
@@ -69,8 +74,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
   function readSequence(): Part {
     let sequence = NOTHING;
     while (at < pattern.length && pattern[at] !== "|" && pattern[at] !== ")") {
-      const start = at;
-      const next = readQuantifier(readAtom(), start);
+      const next = readRepeated();
       connect(sequence.last, next.first);
       sequence = {
         first: sequence.skippable ? [...sequence.first, ...next.first] : sequence.first,
@@ -81,36 +85,26 @@ function createAutomaton(pattern: string, writesOut: boolean) {
     return sequence;
   }
 
-  /** @param start the position of the part in the pattern */
-  function readQuantifier(part: Part, start: number): Part {
-    const [whole, symbol, low, comma, high] =
-      /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(pattern.slice(at, at + 40)) ?? [];
+  function readRepeated(): Part {
+    const start = at;
+    const states = edges.length;
+    const part = readAtom();
+    const atom = pattern.slice(start, at);
+    const [whole, low, comma, high] = /^(?:[*+?]|\{(\d+)(,?)(\d*)\})\??/.exec(pattern.slice(at, at + 40)) ?? [];
     if (whole === undefined) return part;
-    const end = at + whole.length;
-    const least = symbol === undefined ? Number(low) : symbol === "+" ? 1 : 0;
-    const unlimited = symbol === "*" || symbol === "+" || (comma === "," && high === "");
-    const most = unlimited ? Infinity : symbol === "?" ? 1 : Number(high || low);
-    if (most > LONGEST_COUNT_WRITTEN_OUT) connect(part.last, part.first);
-    const repeated = writesOut && most <= LONGEST_COUNT_WRITTEN_OUT ? writeOut(part, start, least, most) : part;
-    at = end;
-    return { ...repeated, skippable: repeated.skippable || least === 0 };
-  }
-
-  /** `x{1,3}` is `x(?:x(?:x)?)?`. */
-  function writeOut(part: Part, start: number, least: number, most: number): Part {
-    const first = [...part.first];
-    const last = new Set(least <= 1 ? part.last : []);
-    let ends = part.last; // of the copies so far
-    for (let count = 2; count <= most && accepts.length <= MAX_STATES && copies <= MAX_STATES; count++) {
-      copies++; // not all have states: (?:(?:){10}){10}
-      at = start;
-      const again = readAtom();
-      connect(ends, again.first);
-      if (part.skippable) first.push(...again.first);
-      ends = part.skippable ? [...again.last, ...ends] : again.last;
-      if (count >= least) for (const end of ends) last.add(end);
-    }
-    return { first, last: [...last], skippable: part.skippable };
+    at += whole.length;
+    const least = Number(low ?? (whole.startsWith("+") ? 1 : 0));
+    const most = low === undefined ? Infinity : Number(high || (comma === "" ? low : Infinity));
+    if (!whole.startsWith("?") && most > LONGEST_COUNT_WRITTEN_OUT) connect(part.last, part.first);
+    if (most > longestCount || pattern.length > MAX_LENGTH || edges.length > MAX_STATES)
+      return { ...part, skippable: part.skippable || least === 0 };
+    // x{1,3} is x(?:x(?:x)?)?, which is read instead.
+    const more = most - least;
+    const written = `(?:${atom.repeat(least)}${`(?:${atom}`.repeat(more)}${")?".repeat(more)})`;
+    pattern = pattern.slice(0, start) + written + pattern.slice(at);
+    at = start;
+    edges.length = accepts.length = states;
+    return readAtom();
   }
 
   function readAtom(): Part {
@@ -127,15 +121,9 @@ function createAutomaton(pattern: string, writesOut: boolean) {
       at += anchor.length;
       return NOTHING;
     }
-    const [atom] =
-      /^(?:\[(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|c[a-zA-Z]|k<[^>]*>|.)|.)/su.exec(
-        rest,
-      )!;
+    const [atom] = /^(?:\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|k<[^>]*>|u.{4}|x..|c.|.)|.)/su.exec(rest)!;
     at += atom.length;
-    return addState(atom);
-  }
-
-  function addState(atom: string): Part {
+    if (edges.length > MAX_STATES) return NOTHING;
     const reference = /^\\(?:[1-9]|k<)/.test(atom); // to an earlier group: could be anything
     const expression = reference ? /^[^]$/u : new RegExp(`^${atom}$`, "u");
     const state = accepts.push(samples.map((character) => expression.test(character))) - 1;
@@ -149,20 +137,6 @@ function createAutomaton(pattern: string, writesOut: boolean) {
         isDoubled ||= edges[one]!.has(other);
         edges[one]!.add(other);
       }
-  }
-
-  function hasTwoWays(): boolean {
-    if (isDoubled) return true;
-    const states = [...edges.keys()];
-    if (states.length > MAX_STATES) return false;
-    const after = states.map(reached);
-    const seen = new Set<number>();
-    return states.some((start) => {
-      if (seen.has(start)) return false;
-      const loop = states.filter((state) => after[start]!.has(state) && after[state]!.has(start));
-      for (const state of loop) seen.add(state); // what holds for one state of a loop holds for all
-      return canPart(start, loop);
-    });
   }
 
   /** Whether two readers of one text can leave a state together, diverge within the loop, and return together. */
@@ -186,15 +160,15 @@ function createAutomaton(pattern: string, writesOut: boolean) {
     return false;
   }
 
-  /** The states that can follow a state, directly or later. */
-  function reached(state: number): ReadonlySet<number> {
-    const states = new Set(edges[state]);
-    for (const one of states) for (const next of edges[one]!) states.add(next);
-    return states;
-  }
-
   function overlap(one: number, other: number): boolean {
     return accepts[one]!.some((accepted, sample) => accepted && accepts[other]![sample]);
+  }
+
+  /** The states that can follow, directly or later. */
+  function reached(following: ReadonlySet<number>): ReadonlySet<number> {
+    const all = new Set(following);
+    for (const one of all) for (const next of edges[one]!) all.add(next);
+    return all;
   }
 }
 
