@@ -1,6 +1,6 @@
 import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema";
 import type { Issue } from "../errors.ts";
-import { article, getOwn, isRecord, kindOf } from "./json.ts";
+import { article, getOwn, kindOf } from "./json.ts";
 import { decodeToken } from "./pointer.ts";
 import { SCHEMA_KEYWORDS } from "./subschemas.ts";
 
@@ -189,7 +189,8 @@ export function readIssues(
     let schema: unknown = root;
     for (const token of location.split("/").slice(1, end)) {
       const key = decodeToken(decodeURIComponent(token));
-      if (key === "$ref" && isRecord(schema)) schema = references[String(schema["__absolute_ref__"])];
+      const uri = key === "$ref" ? getOwn(schema, "__absolute_ref__") : undefined; // not of a property of that name
+      if (uri !== undefined) schema = references[String(uri)];
       else if (key === "$recursiveRef") schema = root;
       else schema = getOwn(schema, key) ?? schema; // "items" stands for each item
     }

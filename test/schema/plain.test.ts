@@ -166,6 +166,12 @@ describe("what the model is told", () => {
     ]);
   });
 
+  it("takes a property named $ref for a property", () => {
+    expect(issues({ properties: { $ref: { type: "string" } } }, { $ref: 1 })).toEqual([
+      "$ref: must be a string, got a number",
+    ]);
+  });
+
   it("does not call unknown what a part of the schema knows, and what does not fit it", () => {
     const parts = [
       { properties: { a: { type: "string" } } },
