@@ -2,7 +2,7 @@ import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema"
 import type { Issue } from "../errors.ts";
 import { article, getOwn, kindOf } from "./json.ts";
 import { decodeToken } from "./pointer.ts";
-import { SCHEMA_KEYWORDS } from "./subschemas.ts";
+import { holdsSchemas } from "./subschemas.ts";
 
 export type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
 type Path = readonly (string | number)[];
@@ -10,7 +10,7 @@ type Path = readonly (string | number)[];
 /** Whether a keyword (a reference, too) only says "something below failed": the failure below follows. */
 function isContainer({ keyword, error }: OutputUnit): boolean {
   if (keyword === "dependencies") return !MISSING.test(error);
-  return keyword.startsWith("$") || (SCHEMA_KEYWORDS.has(keyword) && keyword !== "contains" && keyword !== "not");
+  return keyword.startsWith("$") || (holdsSchemas(keyword) && keyword !== "contains" && keyword !== "not");
 }
 
 const MISSING = /^Instance (?:has "(.*)" but )?does not have (?:required property )?"(.*)"\.$/s;

@@ -4,14 +4,8 @@ import { copyJson, getOwn, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
 import { encodeToken, percentDecoded } from "./pointer.ts";
-import { ANNOTATIONS, eachSubschema, SCHEMA_KEYWORDS } from "./subschemas.ts";
+import { ANNOTATIONS, eachSubschema, holdsSchemas, KEYWORDS } from "./subschemas.ts";
 
-const NUMBERS = new Set(
-  (
-    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems " +
-    "minProperties maxProperties minContains maxContains"
-  ).split(" "),
-);
 const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
 const MAX_DEPTH = 200;
 
@@ -45,8 +39,9 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
     const sub = (item: unknown, key?: string | number) =>
       prepare(item, places, key === undefined ? here : `${here}/${encodeToken(String(key))}`, depth + 1);
 
-    switch (SCHEMA_KEYWORDS.get(keyword)) {
-      case "one":
+    const holds = KEYWORDS.get(keyword)?.holds;
+    switch (holds) {
+      case "schema":
         return keyword === "items" && Array.isArray(value) ? value.map(sub) : sub(value);
       case "list":
         if (!Array.isArray(value) || value.length === 0) refuse(here, "is a list of schemas");
@@ -87,7 +82,7 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
       case "$dynamicRef":
         return refuse(here, `${JSON.stringify(value)}: dynamic references are not supported; use $ref`);
       default:
-        if (NUMBERS.has(keyword) && typeof value !== "number") {
+        if (holds === "number" && typeof value !== "number") {
           const only = keyword.startsWith("ex") ? ' (a boolean only under "$schema" draft-04)' : "";
           refuse(here, `is a number${only}, got ${JSON.stringify(value)}`);
         }
@@ -111,7 +106,7 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
 export function checkKeywords(root: Readonly<Record<string, unknown>>): void {
   const entries = Object.entries(root);
   const [first] = entries;
-  const isName = (key: string) => !SCHEMA_KEYWORDS.has(key) && key !== "const" && key !== "dependentRequired";
+  const isName = (key: string) => !holdsSchemas(key) && key !== "const" && key !== "dependentRequired";
   if (first && entries.every(([key, value]) => isRecord(value) && isName(key)))
     refuse("#", `${first[0]} is not a keyword; properties belong in { type: "object", properties: { … } }`);
 }

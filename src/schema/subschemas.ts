@@ -2,22 +2,41 @@ import { isRecord, setOwn } from "./json.ts";
 import { encodeToken } from "./pointer.ts";
 import type { JsonSchema } from "./types.ts";
 
-/** Which keywords hold schemas: one, a list, or a record of them. Everything else is a literal value. */
-export const SCHEMA_KEYWORDS: ReadonlyMap<string, Kind> = new Map([
-  // `items` is a list in drafts before 2020-12.
-  ...each(
-    "one",
-    "additionalItems additionalProperties contains contentSchema else if items not propertyNames then unevaluatedItems unevaluatedProperties",
-  ),
-  ...each("list", "allOf anyOf oneOf prefixItems"),
-  // `dependencies`, in drafts before 2019-09, holds schemas and lists of names.
-  ...each("record", "$defs definitions dependencies dependentSchemas patternProperties properties"),
-]);
+/** What a keyword holds: one schema, a list or a record of them, a number, or another value. */
+export type Holding = "schema" | "list" | "record" | "number" | "value";
 
-type Kind = "one" | "list" | "record";
+/** The keywords that hold schemas, and those about values of one type: what they hold, and that type. */
+export const KEYWORDS: ReadonlyMap<string, { readonly holds: Holding; readonly type: string | undefined }> = new Map(
+  (
+    [
+      ["schema", undefined, "not if then else"],
+      ["schema", "string", "contentSchema"],
+      // `items` is a list in drafts before 2020-12.
+      ["schema", "array", "items additionalItems unevaluatedItems contains"],
+      ["schema", "object", "additionalProperties unevaluatedProperties propertyNames"],
+      ["list", undefined, "allOf anyOf oneOf"],
+      ["list", "array", "prefixItems"],
+      ["record", undefined, "$defs definitions"],
+      // `dependencies`, in drafts before 2019-09, holds schemas and lists of names.
+      ["record", "object", "properties patternProperties dependentSchemas dependencies"],
+      ["number", "number", "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"],
+      ["number", "string", "minLength maxLength"],
+      ["number", "array", "minItems maxItems minContains maxContains"],
+      ["number", "object", "minProperties maxProperties"],
+      ["value", "string", "pattern format contentEncoding contentMediaType"],
+      ["value", "array", "uniqueItems"],
+      ["value", "object", "required dependentRequired"],
+    ] as const
+  ).flatMap(([holds, type, keywords]) => keywords.split(" ").map((keyword) => [keyword, { holds, type }])),
+);
 
-function each(kind: Kind, keywords: string): [string, Kind][] {
-  return keywords.split(" ").map((keyword) => [keyword, kind]);
+/** The type that a keyword is about (`number` for `integer` too); `undefined` if it is about any. */
+export function typeOfKeyword(keyword: string): string | undefined {
+  return KEYWORDS.get(keyword)?.type;
+}
+
+export function holdsSchemas(keyword: string): boolean {
+  return ["schema", "list", "record"].includes(KEYWORDS.get(keyword)?.holds!);
 }
 
 /** Keywords that describe, for people and for the model, and constrain nothing. */
@@ -54,8 +73,7 @@ export function mapAnySubschemas(
 ): JsonSchema {
   let changed: Record<string, unknown> | undefined;
   for (const [keyword, value] of Object.entries(node)) {
-    const kind = SCHEMA_KEYWORDS.get(keyword);
-    if (kind === undefined) continue;
+    if (!holdsSchemas(keyword)) continue;
     let isChanged = false;
     const child = (given: unknown, step = ""): unknown => {
       const outcome = isSchema(given) ? change(given, `/${keyword}${step}`, keyword) : given;
@@ -63,11 +81,9 @@ export function mapAnySubschemas(
       return outcome;
     };
     let outcome = value;
-    if (kind !== "record") {
-      outcome = Array.isArray(value)
-        ? value.map((one, index) => child(one, `/${index}`))
-        : kind === "one" && child(value);
-    } else if (isRecord(value)) {
+    if (Array.isArray(value)) outcome = value.map((one, index) => child(one, `/${index}`));
+    else if (KEYWORDS.get(keyword)!.holds === "schema") outcome = child(value);
+    else if (isRecord(value)) {
       // fromEntries, not assignment: a property may be called __proto__.
       outcome = Object.fromEntries(
         Object.entries(value).map(([name, one]) => [name, child(one, `/${encodeToken(name)}`)]),
@@ -113,7 +129,7 @@ export function changeAll(schema: JsonSchema, change: (node: JsonSchema) => Json
     const copy = {};
     for (const [key, child] of Object.entries(value)) {
       const isData = !isMap && DATA.has(key);
-      setOwn(copy, key, isData ? child : visit(child, !isMap && SCHEMA_KEYWORDS.get(key) === "record"));
+      setOwn(copy, key, isData ? child : visit(child, !isMap && KEYWORDS.get(key)?.holds === "record"));
     }
     return isMap ? copy : change(copy);
   }

@@ -1,8 +1,7 @@
 import { type Rewrite } from "../lower.ts";
-import { SCHEMA_KEYWORDS } from "../subschemas.ts";
+import { KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { sameValue } from "./merge.ts";
-import { typeOfKeyword } from "./types.ts";
 
 /**
  * Moves keywords that the dialect lacks into the description, where the model can still read them. Each is reported as
@@ -48,7 +47,7 @@ export function keepKeywords(keywords: readonly string[]): Rewrite {
 }
 
 function binds(keyword: string): boolean {
-  return SCHEMA_KEYWORDS.has(keyword) || typeOfKeyword(keyword) !== undefined || keyword === "$recursiveRef";
+  return KEYWORDS.has(keyword) || keyword === "$recursiveRef";
 }
 
 const IN_DESCRIPTION = "kept in the description only";

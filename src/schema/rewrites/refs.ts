@@ -1,6 +1,6 @@
 import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
 import { reaching, resolveRef } from "../refs.ts";
-import { ANNOTATIONS, mapSubschemas, SCHEMA_KEYWORDS } from "../subschemas.ts";
+import { ANNOTATIONS, KEYWORDS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, without } from "./keywords.ts";
 import { lossOf, mergeSchemas, sameValue } from "./merge.ts";
@@ -84,7 +84,7 @@ export function keepLocalRefs(): Rewrite {
       };
       const define = (target: JsonSchema, ref: string): string => {
         const [, place] = /^#\/(\w+)\//.exec(ref) ?? [];
-        if (place !== undefined && !SCHEMA_KEYWORDS.has(place)) places.add(place);
+        if (place !== undefined && !KEYWORDS.has(place)) places.add(place);
         const known = names.get(target);
         if (known !== undefined) return known;
         const name = freeName(ref, definitions);

@@ -1,11 +1,11 @@
 import { commonTypes, literals } from "../fits.ts";
 import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
-import { ANNOTATIONS } from "../subschemas.ts";
+import { ANNOTATIONS, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { lossOf, mergeSchemas, sameValue, type Conflict } from "./merge.ts";
-import { branchesOf, isObjectNode, own, propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
+import { branchesOf, isObjectNode, own, propertiesOf, requiredOf, typesOf } from "./types.ts";
 
 /**
  * `oneOf` becomes `anyOf`. No loss if no value can fit two branches (different types, or one property with different

@@ -1,12 +1,12 @@
 import { literals } from "../fits.ts";
 import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
-import { mapAnySubschemas } from "../subschemas.ts";
+import { mapAnySubschemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
 import { sameValue } from "./merge.ts";
-import { propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
+import { propertiesOf, requiredOf, typesOf } from "./types.ts";
 
 /** `const: "x"` becomes `enum: ["x"]`, with its type if none is named. */
 export function constToEnum(): Rewrite {
