@@ -124,32 +124,18 @@ function copy(
   origins: WeakMap<object, string>,
   lose: (path: string, rule: string, message: string) => void,
 ): JsonSchema {
-  const above = new Set<JsonSchema>();
   let count = 0;
-  const visit = (node: JsonSchema, path: string): JsonSchema => {
-    let outcome: JsonSchema;
-    if (above.has(node)) {
-      lose(
-        path,
-        "recursion",
-        "The schema object contains itself; use $ref for a recursive schema. Any value is allowed here.",
-      );
-      outcome = {};
-    } else if (above.size >= MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
-      lose(
-        path,
-        "size",
-        `The schema is deeper than ${MAX_DEPTH} or has more than ${MAX_SUBSCHEMAS} subschemas. Any value is allowed here.`,
-      );
-      outcome = {};
+  const visit = (node: JsonSchema, path: string, depth: number): JsonSchema => {
+    let outcome: JsonSchema = {};
+    if (depth > MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
+      const limits = `${MAX_DEPTH} or has more than ${MAX_SUBSCHEMAS} subschemas`;
+      lose(path, "size", `The schema is deeper than ${limits}. Any value is allowed here.`);
     } else {
-      above.add(node);
       const stated = Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined));
-      outcome = mapSubschemas(stated, (child, pointer) => visit(child, path + pointer));
-      above.delete(node);
+      outcome = mapSubschemas(stated, (child, pointer) => visit(child, path + pointer, depth + 1));
     }
     origins.set(outcome, path);
     return outcome;
   };
-  return visit(schema, "");
+  return visit(schema, "", 1);
 }
