@@ -60,9 +60,8 @@ export function plainSchema(source: JsonSchema): Schema {
   /** The validator throws for what is not JSON, for what is too deep, and for more errors than a call can spread. */
   function explain(given: unknown, error: unknown): Validation {
     try {
-      const value = copyJson(given); // a hand-made value: absent and undefined are the same in JSON
-      const foreign = firstForeign(value);
-      return foreign === undefined ? run(value, error instanceof RangeError) : { ok: false, issues: [foreign] };
+      // A hand-made value: absent and undefined are the same in JSON.
+      return run(copyJson(given), error instanceof RangeError);
     } catch (again) {
       return { ok: false, issues: [{ message: unchecked(again), path: [] }] };
     }
@@ -71,7 +70,9 @@ export function plainSchema(source: JsonSchema): Schema {
 
 function unchecked(error: unknown): string {
   if (error instanceof TooMuchWork) return "takes too long to be checked: its alternatives are nested too deeply";
-  return error instanceof RangeError ? "is nested too deeply to be checked" : `cannot be checked: ${String(error)}`;
+  if (error instanceof RangeError) return "is nested too deeply to be checked";
+  if (error instanceof URIError) return "a property name holds half a character (a lone surrogate)";
+  return `cannot be checked: ${messageOf(error)}`;
 }
 
 function copySource(source: JsonSchema): Record<string, unknown> {
@@ -97,21 +98,4 @@ function references(prepared: CheckedSchema): Record<string, CheckedSchema | boo
   } catch (cause) {
     throw new ToolError("invalid_tool", `the JSON Schema cannot be resolved: ${messageOf(cause)}`, { cause });
   }
-}
-
-/** The first value inside that is not JSON; `undefined` if there is none. */
-function firstForeign(value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
-  if (typeof value === "object" && value !== null) {
-    for (const key of Object.keys(value)) {
-      const at = [...path, Array.isArray(value) ? Number(key) : key];
-      if (!key.isWellFormed())
-        return { message: "the property name holds half a character (a lone surrogate)", path: at };
-      const issue = firstForeign((value as Record<string, unknown>)[key], at);
-      if (issue !== undefined) return issue;
-    }
-    return undefined;
-  }
-  const kind = typeof value;
-  if (value === null || kind === "string" || kind === "number" || kind === "boolean") return undefined;
-  return { message: `must be a JSON value, got ${kind === "undefined" ? kind : `a ${kind}`}`, path };
 }
