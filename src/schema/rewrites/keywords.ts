@@ -115,28 +115,22 @@ export function describe(
 /** A keyword whose value allows everything that its absence allows. */
 function saysNothing(keyword: string, node: JsonSchema): boolean {
   const value = node[keyword];
+  const stands = (...keywords: string[]) => keywords.some((one) => Object.hasOwn(node, one));
   switch (keyword) {
-    case "additionalProperties":
-    case "additionalItems":
-    case "unevaluatedProperties":
-    case "unevaluatedItems":
-    case "items":
-      return value === true || isEmpty(value);
-    case "propertyNames": // a JSON property name is always a string
-      return value === true || isEmpty(value) || sameValue(value, { type: "string" });
+    case "not":
+    case "contains":
+      return false;
+    case "then":
+    case "else":
+      return !stands("if");
+    case "if":
+      return !stands("then", "else");
+    case "minContains":
+    case "maxContains":
+      return !stands("contains");
     case "minimum":
     case "maximum": // the bounds of safe integers, which some libraries write on every integer
       return typeof value === "number" && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
-    case "required":
-    case "allOf":
-    case "prefixItems":
-    case "$defs":
-    case "definitions":
-    case "patternProperties":
-    case "dependentSchemas":
-    case "dependentRequired":
-    case "dependencies":
-      return isEmpty(value);
     case "minItems":
     case "minLength":
     case "minProperties":
@@ -146,17 +140,12 @@ function saysNothing(keyword: string, node: JsonSchema): boolean {
     case "exclusiveMinimum": // a boolean in draft 4
     case "exclusiveMaximum":
       return value === false;
-    case "then":
-    case "else":
-      return !Object.hasOwn(node, "if");
-    case "if":
-      return !Object.hasOwn(node, "then") && !Object.hasOwn(node, "else");
-    case "minContains":
-    case "maxContains":
-      return !Object.hasOwn(node, "contains");
-    default:
-      return false;
   }
+  const holds = KEYWORDS.get(keyword)?.holds;
+  if (holds === undefined) return false;
+  // A JSON property name is always a string.
+  const isText = keyword === "propertyNames" && sameValue(value, { type: "string" });
+  return isEmpty(value) || (value === true && holds === "schema") || isText;
 }
 
 function isEmpty(value: unknown): boolean {

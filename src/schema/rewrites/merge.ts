@@ -1,7 +1,7 @@
 import { commonTypes } from "../fits.ts";
 import { isRecord } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
-import { ANNOTATIONS } from "../subschemas.ts";
+import { ANNOTATIONS, KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { own, propertiesOf } from "./types.ts";
 
@@ -74,6 +74,10 @@ function mergeGroup(
 }
 
 function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: Conflict): unknown {
+  if (KEYWORDS.get(keyword)?.holds === "number" && typeof one === "number" && typeof other === "number") {
+    if (keyword === "multipleOf") return one % other === 0 ? one : other % one === 0 ? other : undefined;
+    return /min/i.test(keyword) ? Math.max(one, other) : Math.min(one, other);
+  }
   switch (keyword) {
     case "type":
       return mergeTypes(one, other);
@@ -83,21 +87,6 @@ function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: C
         : undefined;
     case "required":
       return Array.isArray(one) && Array.isArray(other) ? [...new Set([...one, ...other])] : undefined;
-    case "minimum":
-    case "exclusiveMinimum":
-    case "minLength":
-    case "minItems":
-    case "minProperties":
-      return typeof one === "number" && typeof other === "number" ? Math.max(one, other) : undefined;
-    case "maximum":
-    case "exclusiveMaximum":
-    case "maxLength":
-    case "maxItems":
-    case "maxProperties":
-      return typeof one === "number" && typeof other === "number" ? Math.min(one, other) : undefined;
-    case "multipleOf":
-      if (typeof one !== "number" || typeof other !== "number") return undefined;
-      return one % other === 0 ? one : other % one === 0 ? other : undefined;
     case "uniqueItems":
       return true; // the two differ, so one is true
     case "items":
