@@ -4,11 +4,9 @@ import type { Tool, ToolChoice as WireToolChoice } from "@anthropic-ai/sdk/resou
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { atRoot, type Rewrite } from "../../src/schema/lower.ts";
-import { literals } from "../../src/schema/fits.ts";
 import { walkSchema } from "../../src/schema/subschemas.ts";
 import {
   closeObjects,
-  describe,
   dropAnnotations,
   dropKeywords,
   ensureObjectRoot,
@@ -22,7 +20,6 @@ import {
   limitMinItems,
   listedItemsToPrefixItems,
   listedNamesToProperties,
-  loosenAround,
   nullableToType,
   oneOfToAnyOf,
   refsAlone,
@@ -30,7 +27,6 @@ import {
   spreadUnions,
   tuplesToArrays,
   typeArrayToAnyOf,
-  without,
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
@@ -38,6 +34,7 @@ import { lowerTools, refuseText, type Dialect } from "../../src/tool/lower-tools
 import { safeToolName } from "../../src/tool/names.ts";
 import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 import { isObject } from "../../src/wire/field.ts";
+import { describeObjectValues, keepLegalKeys } from "./rewrites.ts";
 
 /**
  * The API answers `tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'` to any other name. (Older
@@ -57,14 +54,14 @@ export const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
  */
 export const plain: readonly Rewrite[] = [
   // First: a reference into a part that is merged or left out would lead nowhere.
-  keepLocalRefs(),
+  keepLocalRefs,
   dropAnnotations(["$schema"]),
-  listedItemsToPrefixItems(),
-  atRoot(refsAlone()),
-  atRoot(foldAllOf()),
-  flattenRootUnion(),
-  ensureObjectRoot(),
-  keepLegalKeys(),
+  listedItemsToPrefixItems,
+  atRoot(refsAlone),
+  atRoot(foldAllOf),
+  flattenRootUnion,
+  ensureObjectRoot,
+  keepLegalKeys,
 ];
 
 /**
@@ -75,28 +72,28 @@ export const plain: readonly Rewrite[] = [
  */
 export const strict: readonly Rewrite[] = [
   // No recursion, and no reference with siblings. First, while `$id` and `$anchor` still say where references lead.
-  inlineRefs(),
-  nullableToType(),
-  listedNamesToProperties(),
+  inlineRefs,
+  nullableToType,
+  listedNamesToProperties,
   // Before `items: false`, which closes a tuple, becomes something else.
-  tuplesToArrays(),
-  withoutBooleanSchemas(),
+  tuplesToArrays,
+  withoutBooleanSchemas,
   // First: next to an anyOf it becomes part of an allOf.
-  oneOfToAnyOf(),
-  foldAllOf(),
+  oneOfToAnyOf,
+  foldAllOf,
   // Described as they were given: closing the objects in a condition would change its meaning.
   dropKeywords(["not", "if", "then", "else", "dependentSchemas"]),
-  typeArrayToAnyOf(),
+  typeArrayToAnyOf,
   // Before the keywords that may imply the type are dropped, and again after, for what lost all of its keywords.
-  ensureType(),
-  spreadUnions(),
-  flattenRootUnion(),
-  ensureObjectRoot(),
-  requireDeclared(),
-  keepLegalKeys(),
-  closeObjects(),
+  ensureType,
+  spreadUnions,
+  flattenRootUnion,
+  ensureObjectRoot,
+  requireDeclared,
+  keepLegalKeys,
+  closeObjects,
   limitMinItems(1),
-  describeObjectValues(),
+  describeObjectValues,
   keepKeywords([
     "type",
     "enum",
@@ -114,7 +111,7 @@ export const strict: readonly Rewrite[] = [
     "format",
   ]),
   keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"]),
-  ensureType(),
+  ensureType,
 ];
 
 /**
@@ -193,56 +190,4 @@ function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
   budget.optional -= need.optional;
   budget.unions -= need.unions;
   return true;
-}
-
-/**
- * Leaves out properties whose names the API rejects (`input_schema.properties: Property keys should match pattern
- * '^[a-zA-Z0-9_.-]{1,64}$'`). The description lists them, and the object stays open for them: a name such as `$filter`
- * may be required. Run it before {@link closeObjects}.
- */
-function keepLegalKeys(): Rewrite {
-  return {
-    name: "keepLegalKeys",
-    apply(given, context) {
-      const node = loosenAround(given, context, hasIllegalKeys);
-      if (!hasIllegalKeys(node)) return node;
-      const { properties, required } = node;
-      const entries = Object.entries(properties as JsonSchema);
-      const illegal = entries.filter(isIllegal);
-      const names = illegal.map(([name]) => name);
-      context.lose(
-        `Properties whose names the API refuses (it takes ${LEGAL_KEY.source}) are left out: ${names.join(", ")}.`,
-      );
-      const open = {
-        ...without(node, ["additionalProperties", "unevaluatedProperties"]),
-        properties: Object.fromEntries(entries.filter((entry) => !isIllegal(entry))),
-        ...(Array.isArray(required) && { required: required.filter((name) => !names.includes(name)) }),
-      };
-      return describe(
-        open,
-        illegal.map(([name, property]) => [`property ${JSON.stringify(name)}`, property]),
-      );
-    },
-  };
-}
-
-function hasIllegalKeys({ properties }: JsonSchema): boolean {
-  return isObject(properties) && Object.entries(properties).some(isIllegal);
-}
-
-function isIllegal([name]: readonly [string, unknown]): boolean {
-  return !LEGAL_KEY.test(name);
-}
-
-const LEGAL_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
-
-/** Value lists may hold strings, numbers, booleans and null; one with an object or an array in it is only described. */
-function describeObjectValues(): Rewrite {
-  return {
-    name: "describeObjectValues",
-    apply(node, context) {
-      if (literals(node)?.some(isObject) !== true) return node;
-      return dropKeywords(["enum", "const"]).apply(node, context);
-    },
-  };
 }

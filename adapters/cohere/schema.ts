@@ -18,7 +18,6 @@ import {
   keepLocalRefs,
   keepPatterns,
   listedNamesToProperties,
-  nullableProperty,
   nullableToType,
   oneOfToAnyOf,
   refsAlone,
@@ -34,6 +33,7 @@ import { safeToolName } from "../../src/tool/names.ts";
 import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { isObject } from "../../src/wire/field.ts";
+import { requireOne } from "./rewrites.ts";
 
 /**
  * Cohere's documented rule: letters, digits and `_`, no digit first.
@@ -42,29 +42,25 @@ import { isObject } from "../../src/wire/field.ts";
 export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_]/, allowedFirst: /[a-zA-Z_]/, maxLength: 128 });
 
 /** Without `strict_tools` the model merely reads the schema, and the API rejects nothing in it. */
-export const plain: readonly Rewrite[] = [
-  dropAnnotations(["$schema", "$comment"]),
-  keepLocalRefs(),
-  ensureObjectRoot(),
-];
+export const plain: readonly Rewrite[] = [dropAnnotations(["$schema", "$comment"]), keepLocalRefs, ensureObjectRoot];
 
 /** https://docs.cohere.com/v2/docs/structured-outputs, "Parameter types support" and "Unsupported schema features" (2026-11). */
 export const strict: readonly Rewrite[] = [
-  keepLocalRefs(),
-  nullableToType(),
-  listedNamesToProperties(),
-  foldAllOf(),
-  refsAlone(),
-  oneOfToAnyOf(),
-  spreadUnions(),
-  foldAllOf(),
-  flattenRootUnion(),
+  keepLocalRefs,
+  nullableToType,
+  listedNamesToProperties,
+  foldAllOf,
+  refsAlone,
+  oneOfToAnyOf,
+  spreadUnions,
+  foldAllOf,
+  flattenRootUnion,
   // One of two merged properties may have been a reference.
-  refsAlone(),
-  withoutBooleanSchemas(),
-  tuplesToArrays(),
-  ensureObjectRoot(),
-  typeArrayToAnyOf(),
+  refsAlone,
+  withoutBooleanSchemas,
+  tuplesToArrays,
+  ensureObjectRoot,
+  typeArrayToAnyOf,
   // First, so that they are described as they were given.
   dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"]),
   // "^", "$", "(?=" and "(?!" are not supported, so most patterns can only be described, and those of names never.
@@ -90,8 +86,8 @@ export const strict: readonly Rewrite[] = [
     "format",
   ]),
   keepFormats(["date-time", "uuid", "date", "time"]),
-  requireDeclared(),
-  requireOne(),
+  requireDeclared,
+  requireOne,
 ];
 
 /**
@@ -187,30 +183,5 @@ function make({ description }: Tool, { name, schema }: LoweredTool): Cohere.Tool
   return {
     type: "function",
     function: { name, ...(description !== undefined && { description }), parameters: { ...schema } },
-  };
-}
-
-/**
- * Every object needs a required property, and so do a tool's arguments: "Tools with only optional parameters are not
- * supported in this mode", https://docs.cohere.com/v2/docs/structured-outputs. If all are optional, the first becomes
- * required and nullable, and its null is read as absent.
- */
-function requireOne(): Rewrite {
-  return {
-    name: "requireOne",
-    apply(node, context) {
-      const { properties, required } = node as { properties?: Record<string, never>; required?: unknown[] };
-      if (properties === undefined || (Array.isArray(required) && required.length > 0)) return node;
-      const [first] = Object.keys(properties);
-      if (first === undefined) {
-        context.lose("An object needs a required property, and this one has no properties.");
-        return node;
-      }
-      const entries = Object.entries(properties).map(([name, property]) => [
-        name,
-        name === first ? nullableProperty(property, context, "anyOf") : property,
-      ]);
-      return { ...node, properties: Object.fromEntries(entries), required: [first] };
-    },
   };
 }

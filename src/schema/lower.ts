@@ -66,7 +66,7 @@ export const MAX_SUBSCHEMAS = 10_000;
  * Rewrites a JSON Schema into a dialect. The input is not modified; literal values (`enum`, `default`) are shared.
  *
  * @example
- * const { schema, losses } = lowerSchema(tool.inputSchema.jsonSchema, [inlineRefs(), closeObjects(), requireAll()]);
+ * const { schema, losses } = lowerSchema(tool.inputSchema.jsonSchema, [inlineRefs, closeObjects, requireAll]);
  */
 export function lowerSchema(
   schema: JsonSchema,

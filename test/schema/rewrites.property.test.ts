@@ -194,28 +194,28 @@ function accepts(schema: JsonSchema, value: unknown): boolean | undefined {
 }
 
 const exact: Record<string, readonly Rewrite[]> = {
-  keepLocalRefs: [keepLocalRefs()],
-  inlineRefs: [inlineRefs()],
-  refsAlone: [keepLocalRefs(), refsAlone()],
-  oneOfToAnyOf: [oneOfToAnyOf()],
-  foldAllOf: [keepLocalRefs(), foldAllOf()],
-  spreadUnions: [keepLocalRefs(), spreadUnions()],
-  typeArrayToAnyOf: [typeArrayToAnyOf()],
-  constToEnum: [constToEnum()],
-  listedNamesToProperties: [keepLocalRefs(), listedNamesToProperties()],
-  withoutBooleanSchemas: [withoutBooleanSchemas()],
+  keepLocalRefs: [keepLocalRefs],
+  inlineRefs: [inlineRefs],
+  refsAlone: [keepLocalRefs, refsAlone],
+  oneOfToAnyOf: [oneOfToAnyOf],
+  foldAllOf: [keepLocalRefs, foldAllOf],
+  spreadUnions: [keepLocalRefs, spreadUnions],
+  typeArrayToAnyOf: [typeArrayToAnyOf],
+  constToEnum: [constToEnum],
+  listedNamesToProperties: [keepLocalRefs, listedNamesToProperties],
+  withoutBooleanSchemas: [withoutBooleanSchemas],
   "all of them": [
-    keepLocalRefs(),
-    nullableToType(),
-    listedNamesToProperties(),
-    refsAlone(),
-    foldAllOf(),
-    oneOfToAnyOf(),
-    spreadUnions(),
-    foldAllOf(),
-    withoutBooleanSchemas(),
-    typeArrayToAnyOf(),
-    constToEnum(),
+    keepLocalRefs,
+    nullableToType,
+    listedNamesToProperties,
+    refsAlone,
+    foldAllOf,
+    oneOfToAnyOf,
+    spreadUnions,
+    foldAllOf,
+    withoutBooleanSchemas,
+    typeArrayToAnyOf,
+    constToEnum,
   ],
 };
 
@@ -223,12 +223,12 @@ const looser: Record<string, readonly Rewrite[]> = {
   dropKeywords: [
     dropKeywords(["minimum", "items", "unevaluatedItems", "additionalProperties", "unevaluatedProperties"]),
   ],
-  oneOfToAnyOf: [oneOfToAnyOf()],
+  oneOfToAnyOf: [oneOfToAnyOf],
 };
 
 it("a property that is required and must not be there is a loss: nothing fits, which cannot be said without it", () => {
   const schema = { properties: { c: false }, required: ["c"], additionalProperties: false };
-  const { losses } = lowerSchema(schema, [withoutBooleanSchemas()]);
+  const { losses } = lowerSchema(schema, [withoutBooleanSchemas]);
   expect(losses.map(({ message }) => message)).toEqual(["Properties that must not be there are left out: c."]);
 });
 
@@ -252,7 +252,7 @@ describe("where nothing is lost, the same values fit", () => {
 /** As {@link looser}, and under `not`, `if` and `oneOf` as well. */
 const looserAnywhere: Record<string, readonly Rewrite[]> = {
   keepPatterns: [keepPatterns((one) => !one.startsWith("^"))],
-  withoutBooleanSchemas: [withoutBooleanSchemas()],
+  withoutBooleanSchemas: [withoutBooleanSchemas],
   functionSchema: functionSchema(),
   "the plain dialect of Anthropic": anthropic.plain,
 };

@@ -71,13 +71,13 @@ const tree = {
 table("inlineRefs", [
   [
     "puts the target in place and drops the definitions",
-    inlineRefs(),
+    inlineRefs,
     { ...object({ a: { $ref: "#/$defs/A" }, b: { $ref: "#/$defs/A" } }), $defs: { A: { $ref: "#/$defs/B" }, B: str } },
     object({ a: str, b: str }),
   ],
   [
     "keeps what stands beside the reference",
-    inlineRefs(),
+    inlineRefs,
     {
       ...object({ a: { $ref: "#/$defs/A", description: "outer" } }),
       $defs: { A: { ...str, description: "inner", minLength: 1 } },
@@ -86,65 +86,65 @@ table("inlineRefs", [
   ],
   [
     "cuts a recursion once, where it closes",
-    inlineRefs(),
+    inlineRefs,
     tree,
     object({ root: object({ name: str, children: { type: "array", items: { type: "object" } } }) }),
     ["/$defs/Node/properties/children/items inlineRefs"],
   ],
   [
     "cuts a schema that refers to its root",
-    inlineRefs(),
+    inlineRefs,
     object({ child: { $ref: "#" } }),
     object({ child: { type: "object" } }),
     ["/properties/child inlineRefs"],
   ],
   [
     "allows any value for a reference to nothing",
-    inlineRefs(),
+    inlineRefs,
     object({ a: { $ref: "https://example.com/a.json" } }),
     object({ a: {} }),
     ["/properties/a inlineRefs"],
   ],
   [
     "reads definitions of older drafts",
-    inlineRefs(),
+    inlineRefs,
     { ...object({ a: { $ref: "#/definitions/A" } }), definitions: { A: num } },
     object({ a: num }),
   ],
   [
     "follows a root that is a reference",
-    inlineRefs(),
+    inlineRefs,
     { $ref: "#/$defs/In", $defs: { In: object({ a: str }) } },
     object({ a: str }),
   ],
   [
     "leaves a property named $ref alone",
-    inlineRefs(),
+    inlineRefs,
     object({ $ref: str, $defs: str, $id: str }),
     object({ $ref: str, $defs: str, $id: str }),
   ],
-  ["does not change what has no references", inlineRefs(), object({ a: str }), object({ a: str })],
+  ["does not change what has no references", inlineRefs, object({ a: str }), object({ a: str })],
 ]);
 
 it("inlineRefs stays bounded when references multiply", () => {
   const $defs: Record<string, unknown> = { D0: str };
   for (let level = 1; level < 40; level++)
     $defs[`D${level}`] = object({ a: { $ref: `#/$defs/D${level - 1}` }, b: { $ref: `#/$defs/D${level - 1}` } });
-  const { losses } = lowerSchema({ ...object({ a: { $ref: "#/$defs/D39" } }), $defs }, [inlineRefs()]);
+  const { losses } = lowerSchema({ ...object({ a: { $ref: "#/$defs/D39" } }), $defs }, [inlineRefs]);
   expect(losses.length).toBeGreaterThan(0);
 });
 
 table("keepLocalRefs", [
-  ["keeps recursion", keepLocalRefs(), tree, tree],
+  ["keeps recursion", keepLocalRefs, tree, tree],
   [
     "leaves nothing where the definitions of OpenAPI were",
-    keepLocalRefs(),
+    keepLocalRefs,
     { ...object({ a: { $ref: "#/components/schemas/A" } }), components: { schemas: { A: str, B: num } } },
     { ...object({ a: { $ref: "#/$defs/A" } }), $defs: { A: str } },
   ],
   [
     "moves every target into the root's $defs",
-    keepLocalRefs(),
+    keepLocalRefs,
     object(
       { a: object({ x: str }), b: { $ref: "#/properties/a" }, c: { $ref: "#/definitions/C" } },
       { definitions: { C: num, Unused: num } },
@@ -156,7 +156,7 @@ table("keepLocalRefs", [
   ],
   [
     "tells two targets of one name apart",
-    keepLocalRefs(),
+    keepLocalRefs,
     object(
       { a: { $ref: "#/$defs/X" }, b: { $ref: "#/definitions/X" } },
       { $defs: { X: str }, definitions: { X: num } },
@@ -165,28 +165,23 @@ table("keepLocalRefs", [
   ],
   [
     "tells two targets of one name apart, of which one is in the other",
-    keepLocalRefs(),
+    keepLocalRefs,
     object(
       { a: { $ref: "#/$defs/X" } },
       { $defs: { X: object({ b: { $ref: "#/definitions/X" } }) }, definitions: { X: num } },
     ),
     { ...object({ a: { $ref: "#/$defs/X" } }), $defs: { X: object({ b: { $ref: "#/$defs/X_2" } }), X_2: num } },
   ],
-  [
-    "keeps a reference to the root",
-    keepLocalRefs(),
-    object({ child: { $ref: "#" } }),
-    object({ child: { $ref: "#" } }),
-  ],
+  ["keeps a reference to the root", keepLocalRefs, object({ child: { $ref: "#" } }), object({ child: { $ref: "#" } })],
   [
     "resolves anchors",
-    keepLocalRefs(),
+    keepLocalRefs,
     object({ a: { $ref: "#here" } }, { $defs: { A: { $anchor: "here", ...str } } }),
     { ...object({ a: { $ref: "#/$defs/here" } }), $defs: { here: str } },
   ],
   [
     "loses another document",
-    keepLocalRefs(),
+    keepLocalRefs,
     object({ a: { $ref: "other.json#/A", description: "d" } }),
     object({ a: { description: "d" } }),
     ["/properties/a keepLocalRefs"],
@@ -196,32 +191,32 @@ table("keepLocalRefs", [
 table("refsAlone", [
   [
     "puts a description around the reference",
-    refsAlone(),
+    refsAlone,
     object({ a: { $ref: "#/$defs/A", description: "d" } }, { $defs: { A: str } }),
     object({ a: { description: "d", anyOf: [{ $ref: "#/$defs/A" }] } }, { $defs: { A: str } }),
   ],
   [
     "merges what binds",
-    refsAlone(),
+    refsAlone,
     object({ a: { $ref: "#/$defs/A", minLength: 2 } }, { $defs: { A: { ...str, maxLength: 4 } } }),
     object({ a: { ...str, minLength: 2, maxLength: 4 } }, { $defs: { A: { ...str, maxLength: 4 } } }),
   ],
   [
     "merges what binds through a chain of references",
-    refsAlone(),
+    refsAlone,
     object({ a: { $ref: "#/$defs/A", minLength: 2 } }, { $defs: { A: { $ref: "#/$defs/B" }, B: str } }),
     object({ a: { ...str, minLength: 2 } }, { $defs: { A: { $ref: "#/$defs/B" }, B: str } }),
   ],
   [
     "tells what binds beside a recursive one, but for what its target says, too",
-    refsAlone(),
+    refsAlone,
     object({ a: { $ref: "#", type: "object" }, b: { $ref: "#", minProperties: 1, description: "d" } }),
     object({ a: { $ref: "#" }, b: { description: "d (minProperties: 1)", anyOf: [{ $ref: "#" }] } }),
     ["/properties/b unsupported:minProperties"],
   ],
   [
     "makes the root what it refers to",
-    refsAlone(),
+    refsAlone,
     { $ref: "#/$defs/A", $defs: { A: object({ x: str }) } },
     object({ x: str }, { $defs: { A: object({ x: str }) } }),
   ],
@@ -230,50 +225,50 @@ table("refsAlone", [
 table("closeObjects", [
   [
     "closes an object that does not say",
-    closeObjects(),
+    closeObjects,
     object({ a: object({ b: str }) }),
     object({ a: object({ b: str }, { additionalProperties: false }) }, { additionalProperties: false }),
   ],
   [
     "closes an object without a type",
-    closeObjects(),
+    closeObjects,
     { properties: { a: str } },
     { properties: { a: str }, additionalProperties: false },
   ],
   [
     "reports an object that is open on purpose",
-    closeObjects(),
+    closeObjects,
     object({ a: str }, { additionalProperties: true }),
     object({ a: str }, { additionalProperties: false }),
     [" closeObjects"],
   ],
   [
     "reports a record",
-    closeObjects(),
+    closeObjects,
     object({ map: { type: "object", additionalProperties: num } }),
     object({ map: { type: "object", additionalProperties: false } }, { additionalProperties: false }),
     ["/properties/map closeObjects"],
   ],
   [
     "reports an object of any content",
-    closeObjects(),
+    closeObjects,
     object({ any: { type: "object" } }),
     object({ any: { type: "object", additionalProperties: false } }, { additionalProperties: false }),
     ["/properties/any closeObjects"],
   ],
   [
     "takes an object without parameters as it is",
-    closeObjects(),
+    closeObjects,
     { type: "object" },
     { type: "object", additionalProperties: false },
   ],
 ]);
 
 table("openObjects", [
-  ["drops what closes", openObjects(), object({ a: str }, { additionalProperties: false }), object({ a: str })],
+  ["drops what closes", openObjects, object({ a: str }, { additionalProperties: false }), object({ a: str })],
   [
     "reports a record",
-    openObjects(),
+    openObjects,
     { type: "object", additionalProperties: num },
     { type: "object", description: '(additionalProperties: {"type":"number"})' },
     [" unsupported:additionalProperties"],
@@ -283,37 +278,37 @@ table("openObjects", [
 table("requireAll", [
   [
     "makes optional properties nullable",
-    requireAll(),
+    requireAll,
     object({ a: str, b: { ...num, minimum: 1 } }, { required: ["a"] }),
     object({ a: str, b: { type: ["number", "null"], minimum: 1 } }, { required: ["a", "b"] }),
   ],
   [
     "adds null to an enum",
-    requireAll(),
+    requireAll,
     object({ a: { ...str, enum: ["x"] } }),
     object({ a: { type: ["string", "null"], enum: ["x", null] } }, { required: ["a"] }),
   ],
   [
     "adds a branch to a union",
-    requireAll(),
+    requireAll,
     object({ a: { description: "d", anyOf: [str, num] } }),
     object({ a: { description: "d", anyOf: [str, num, nul] } }, { required: ["a"] }),
   ],
   [
     "puts what binds into a branch and leaves what describes outside",
-    requireAll(),
+    requireAll,
     object({ a: { description: "d", const: 1 } }),
     object({ a: { description: "d", anyOf: [{ const: 1 }, nul] } }, { required: ["a"] }),
   ],
   [
     "wraps a reference",
-    requireAll(),
+    requireAll,
     object({ a: { $ref: "#/$defs/A" } }, { $defs: { A: str } }),
     object({ a: { anyOf: [{ $ref: "#/$defs/A" }, nul] } }, { required: ["a"], $defs: { A: str } }),
   ],
   [
     "leaves what takes null already",
-    requireAll(),
+    requireAll,
     object(
       { a: { type: ["string", "null"] }, b: {}, c: { anyOf: [str, nul] }, d: { $ref: "#/$defs/N" } },
       { $defs: { N: nul } },
@@ -325,14 +320,14 @@ table("requireAll", [
   ],
   [
     "reports a required name without a property",
-    requireAll(),
+    requireAll,
     object({ a: str }, { required: ["a", "ghost"] }),
     object({ a: str }, { required: ["a"] }),
     [" requireAll"],
   ],
   [
     "keeps a property named __proto__",
-    requireAll(),
+    requireAll,
     JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}') as JsonSchema,
     JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":["string","null"]}},"required":["__proto__"]}',
@@ -343,7 +338,7 @@ table("requireAll", [
 table("requireDeclared", [
   [
     "drops names without a property",
-    requireDeclared(),
+    requireDeclared,
     object({ a: str }, { required: ["a", "toString"] }),
     object({ a: str }, { required: ["a"] }),
     [" requireDeclared"],
@@ -355,10 +350,10 @@ const one = keyed({ k: { const: 1 } });
 const nowhere = keyed({ k: { $ref: "#/nowhere" } });
 
 table("oneOfToAnyOf", [
-  ["loses nothing where types differ", oneOfToAnyOf(), { oneOf: [str, num] }, { anyOf: [str, num] }],
+  ["loses nothing where types differ", oneOfToAnyOf, { oneOf: [str, num] }, { anyOf: [str, num] }],
   [
     "loses nothing in a discriminated union",
-    oneOfToAnyOf(),
+    oneOfToAnyOf,
     {
       oneOf: [
         object({ kind: { const: "a" } }, { required: ["kind"] }),
@@ -374,27 +369,27 @@ table("oneOfToAnyOf", [
   ],
   [
     "reads a discriminated union through references",
-    oneOfToAnyOf(),
+    oneOfToAnyOf,
     { oneOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }], $defs: { A: { const: 1 }, B: { const: 2 } } },
     { anyOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }], $defs: { A: { const: 1 }, B: { const: 2 } } },
   ],
   [
     "reports branches that overlap",
-    oneOfToAnyOf(),
+    oneOfToAnyOf,
     { oneOf: [{ type: "integer" }, num] },
     { anyOf: [{ type: "integer" }, num] },
     [" oneOfToAnyOf"],
   ],
   [
     "reports a discriminator that may be missing",
-    oneOfToAnyOf(),
+    oneOfToAnyOf,
     { oneOf: [object({ k: { const: 1 } }), object({ k: { const: 2 } })] },
     { anyOf: [object({ k: { const: 1 } }), object({ k: { const: 2 } })] },
     [" oneOfToAnyOf"],
   ],
   [
     "reports a discriminator without a schema, or with one that is not there",
-    oneOfToAnyOf(),
+    oneOfToAnyOf,
     object({
       a: { oneOf: [keyed({}), one] },
       b: { oneOf: [one, keyed({})] },
@@ -411,7 +406,7 @@ table("oneOfToAnyOf", [
   ],
   [
     "keeps both where there is an anyOf too",
-    oneOfToAnyOf(),
+    oneOfToAnyOf,
     { anyOf: [str], oneOf: [str, num] },
     { anyOf: [str], allOf: [{ anyOf: [str, num] }] },
   ],
@@ -420,13 +415,13 @@ table("oneOfToAnyOf", [
 table("foldAllOf", [
   [
     "merges objects",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [object({ a: str }, { required: ["a"] }), object({ b: num }, { required: ["b"] })] },
     object({ a: str, b: num }, { required: ["a", "b"] }),
   ],
   [
     "takes the narrower bound",
-    foldAllOf(),
+    foldAllOf,
     {
       ...num,
       minimum: 1,
@@ -439,7 +434,7 @@ table("foldAllOf", [
   ],
   [
     "merges a part that two others have in common",
-    foldAllOf(),
+    foldAllOf,
     {
       allOf: [{ $ref: "#/$defs/B" }, { $ref: "#/$defs/C" }],
       $defs: {
@@ -455,41 +450,41 @@ table("foldAllOf", [
   ],
   [
     "takes the values that all list",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ enum: ["a", { b: [1] }, "c"] }, { enum: ["c", { b: [1] }] }] },
     { enum: [{ b: [1] }, "c"] },
   ],
   [
     "reports lists of values that have none in common",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ enum: ["a"] }, { enum: ["b"] }] },
     { enum: ["a"] },
     [" foldAllOf"],
   ],
-  ["takes the multiple of both", foldAllOf(), { allOf: [{ multipleOf: 2 }, { multipleOf: 6 }] }, { multipleOf: 6 }],
+  ["takes the multiple of both", foldAllOf, { allOf: [{ multipleOf: 2 }, { multipleOf: 6 }] }, { multipleOf: 6 }],
   [
     "takes the multiple of both, in the other order",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ multipleOf: 6 }, { multipleOf: 2 }] },
     { multipleOf: 6 },
   ],
   [
     "reports multiples of which neither is one of the other",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ multipleOf: 4 }, { multipleOf: 6 }] },
     { multipleOf: 4 },
     [" foldAllOf"],
   ],
   [
     "reports items that would be those behind a tuple",
-    foldAllOf(),
+    foldAllOf,
     { type: "array", allOf: [{ prefixItems: [str] }, { items: num }] },
     { type: "array", prefixItems: [str], items: num },
     [" foldAllOf"],
   ],
   [
     "merges what other properties hold",
-    foldAllOf(),
+    foldAllOf,
     {
       allOf: [
         { additionalProperties: str },
@@ -501,38 +496,38 @@ table("foldAllOf", [
   ],
   [
     "leaves an object closed that one part closes",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ additionalProperties: str }, { additionalProperties: false }] },
     { additionalProperties: false },
   ],
   [
     "merges what a reference points to",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ $ref: "#/$defs/A" }, object({ b: num })], $defs: { A: object({ a: str }) } },
     object({ a: str, b: num }, { $defs: { A: object({ a: str }) } }),
   ],
   [
     "leaves a reference that is alone a reference",
-    foldAllOf(),
+    foldAllOf,
     object({ a: { description: "d", allOf: [{ $ref: "#/$defs/A" }] } }, { $defs: { A: str } }),
     object({ a: { description: "d", $ref: "#/$defs/A" } }, { $defs: { A: str } }),
   ],
   [
     "folds from the inside out",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ allOf: [object({ a: str }), object({ b: str })] }, object({ c: str })] },
     object({ a: str, b: str, c: str }),
   ],
   [
     "keeps the first of what has no common form",
-    foldAllOf(),
+    foldAllOf,
     { ...str, pattern: "a", allOf: [{ pattern: "b" }] },
     { ...str, pattern: "a" },
     [" foldAllOf"],
   ],
   [
     "reports closed parts that name different properties",
-    foldAllOf(),
+    foldAllOf,
     {
       allOf: [object({ a: str }, { additionalProperties: false }), object({ b: str }, { additionalProperties: false })],
     },
@@ -541,14 +536,14 @@ table("foldAllOf", [
   ],
   [
     "does not follow a recursion forever",
-    foldAllOf(),
+    foldAllOf,
     { $defs: { A: { allOf: [{ $ref: "#/$defs/A" }, object({ a: str })] } }, ...object({ a: { $ref: "#/$defs/A" } }) },
     { $defs: { A: object({ a: str }) }, ...object({ a: { $ref: "#/$defs/A" } }) },
     ["/$defs/A foldAllOf"],
   ],
   [
     "folds what is in the target of a reference, too",
-    foldAllOf(),
+    foldAllOf,
     object(
       { a: { allOf: [{ $ref: "#/$defs/A" }, { minProperties: 1 }] } },
       { $defs: { A: object({ b: { allOf: [{ minLength: 1 }, str] } }) } },
@@ -560,20 +555,20 @@ table("foldAllOf", [
   ],
   [
     "ends where a part holds itself, with a loss",
-    foldAllOf(),
+    foldAllOf,
     object({ a: { allOf: [{ $ref: "#" }, { minProperties: 1 }] } }),
     object({ a: { ...object({ a: { $ref: "#" } }), minProperties: 1 } }),
     ["/properties/a foldAllOf"],
   ],
   [
     "makes the root what its only part points to",
-    foldAllOf(),
+    foldAllOf,
     { description: "d", allOf: [{ $ref: "#/$defs/A" }], $defs: { A: object({ a: str }) } },
     { description: "d", ...object({ a: str }), $defs: { A: object({ a: str }) } },
   ],
   [
     "does not give an else to the if of another part",
-    foldAllOf(),
+    foldAllOf,
     // oxlint-disable-next-line unicorn/no-thenable
     { allOf: [{ if: str, then: { minLength: 1 } }, { else: num }] },
     // oxlint-disable-next-line unicorn/no-thenable
@@ -581,13 +576,13 @@ table("foldAllOf", [
   ],
   [
     "does not give a minContains to the contains of another part",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ minContains: 2 }, { contains: str }] },
     { contains: str },
   ],
   [
     "keeps the first of two conditions whole",
-    foldAllOf(),
+    foldAllOf,
     {
       allOf: [
         // oxlint-disable-next-line unicorn/no-thenable
@@ -601,14 +596,14 @@ table("foldAllOf", [
   ],
   [
     "reports patterns of names that would let through what another part closes",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [{ patternProperties: { "^x": str } }, { additionalProperties: false }] },
     { patternProperties: { "^x": str }, additionalProperties: false },
     [" foldAllOf"],
   ],
   [
     "reports a property that is named beside a pattern that may be about it",
-    foldAllOf(),
+    foldAllOf,
     {
       allOf: [{ patternProperties: { "^x": str }, additionalProperties: num }, { properties: { x: { minLength: 1 } } }],
     },
@@ -617,7 +612,7 @@ table("foldAllOf", [
   ],
   [
     "reports what a part says of its own unevaluated properties, which would be about those of the others",
-    foldAllOf(),
+    foldAllOf,
     {
       properties: { a: str },
       allOf: [{ properties: { b: str }, dependentSchemas: { b: {} }, unevaluatedProperties: false }],
@@ -627,24 +622,24 @@ table("foldAllOf", [
   ],
   [
     "keeps what is said of the unevaluated properties of all parts",
-    foldAllOf(),
+    foldAllOf,
     { allOf: [object({ a: str }), object({ b: str })], dependentSchemas: { b: {} }, unevaluatedProperties: false },
     { ...object({ a: str, b: str }), dependentSchemas: { b: {} }, unevaluatedProperties: false },
   ],
   [
     "keeps what types have in common, else the first of them",
-    foldAllOf(),
+    foldAllOf,
     object({ a: { type: ["string", "number"], allOf: [{ type: ["integer", "null"] }] }, b: { ...str, allOf: [num] } }),
     object({ a: { type: "integer" }, b: str }),
     ["/properties/b foldAllOf"],
   ],
-  ["reports a part that nothing fits", foldAllOf(), { allOf: [false, str] }, str, [" foldAllOf"]],
+  ["reports a part that nothing fits", foldAllOf, { allOf: [false, str] }, str, [" foldAllOf"]],
 ]);
 
 table("spreadUnions", [
   [
     "puts what is beside the union into each branch",
-    spreadUnions(),
+    spreadUnions,
     object({
       a: object(
         { id: str },
@@ -665,14 +660,14 @@ table("spreadUnions", [
 table("flattenRootUnion", [
   [
     "tells of branches that only require",
-    flattenRootUnion(),
+    flattenRootUnion,
     { ...object({ id: str, name: str }), anyOf: [{ required: ["id"] }, { required: ["name"] }] },
     { ...object({ id: str, name: str }), description: '(anyOf: [{"required":["id"]},{"required":["name"]}])' },
     [" flattenRootUnion"],
   ],
   [
     "makes one object of all branches",
-    flattenRootUnion(),
+    flattenRootUnion,
     {
       description: "d",
       anyOf: [
@@ -685,14 +680,14 @@ table("flattenRootUnion", [
   ],
   [
     "requires nothing where a branch is any object",
-    flattenRootUnion(),
+    flattenRootUnion,
     { anyOf: [object({ a: str }, { required: ["a"] }), { description: "or none" }, str, { enum: [1, null] }] },
     object({ a: str }),
     [" flattenRootUnion"],
   ],
   [
     "looks into unions of unions and references",
-    flattenRootUnion(),
+    flattenRootUnion,
     {
       type: "object",
       properties: { id: str },
@@ -705,22 +700,22 @@ table("flattenRootUnion", [
   ],
   [
     "ends at a union that refers to itself",
-    flattenRootUnion(),
+    flattenRootUnion,
     { anyOf: [{ $ref: "#" }, object({ a: str })] },
     object({ a: str }),
     [" flattenRootUnion"],
   ],
   [
     "closes the object where all branches are closed, and says what each takes for a property",
-    flattenRootUnion(),
+    flattenRootUnion,
     { anyOf: [str, num, nul].map((x) => object({ x }, { additionalProperties: false })) },
     object({ x: { anyOf: [str, num, nul] } }, { additionalProperties: false }),
     [" flattenRootUnion"],
   ],
-  ["loses nothing with one branch", flattenRootUnion(), { anyOf: [object({ a: str })] }, object({ a: str })],
+  ["loses nothing with one branch", flattenRootUnion, { anyOf: [object({ a: str })] }, object({ a: str })],
   [
     "leaves unions below the root",
-    flattenRootUnion(),
+    flattenRootUnion,
     object({ a: { anyOf: [str, num] } }),
     object({ a: { anyOf: [str, num] } }),
   ],
@@ -729,7 +724,7 @@ table("flattenRootUnion", [
 table("nullableKeyword and typeArrayToAnyOf", [
   [
     "says null with a keyword",
-    nullableKeyword(),
+    nullableKeyword,
     object({
       a: { type: ["string", "null"] },
       b: { anyOf: [str, nul] },
@@ -741,29 +736,29 @@ table("nullableKeyword and typeArrayToAnyOf", [
       c: { ...str, enum: ["x"], nullable: true },
     }),
   ],
-  ["keeps a union of the others", nullableKeyword(), { anyOf: [str, num, nul] }, { anyOf: [str, num], nullable: true }],
-  ["leaves a lone null", nullableKeyword(), nul, nul],
+  ["keeps a union of the others", nullableKeyword, { anyOf: [str, num, nul] }, { anyOf: [str, num], nullable: true }],
+  ["leaves a lone null", nullableKeyword, nul, nul],
   [
     "knows a null that is a constant, or the only value of a list",
-    nullableKeyword(),
+    nullableKeyword,
     object({ a: { anyOf: [str, { const: null }] }, b: { oneOf: [{ enum: [null] }, num] } }),
     object({ a: { ...str, nullable: true }, b: { ...num, nullable: true } }),
   ],
   [
     "keeps a branch in which null is one of the values",
-    nullableKeyword(),
+    nullableKeyword,
     { anyOf: [str, { enum: ["x", null], description: "d" }] },
     { anyOf: [str, { enum: ["x"], description: "d", nullable: true }] },
   ],
   [
     "leaves a type out that none of the listed values has",
-    typeArrayToAnyOf(),
+    typeArrayToAnyOf,
     { type: ["string", "integer"], enum: ["x"] },
     { anyOf: [{ ...str, enum: ["x"] }] },
   ],
   [
     "gives each type its keywords",
-    typeArrayToAnyOf(),
+    typeArrayToAnyOf,
     { type: ["string", "integer"], description: "d", minLength: 1, minimum: 2, enum: ["x", 3] },
     {
       description: "d",
@@ -773,27 +768,27 @@ table("nullableKeyword and typeArrayToAnyOf", [
       ],
     },
   ],
-  ["unpacks a list of one", typeArrayToAnyOf(), { type: ["string"] }, str],
+  ["unpacks a list of one", typeArrayToAnyOf, { type: ["string"] }, str],
 ]);
 
 table("values", [
   [
     "const becomes a list of one",
-    constToEnum(),
+    constToEnum,
     object({ a: { const: 3 }, b: { ...str, const: "x" } }),
     object({ a: { type: "integer", enum: [3] }, b: { ...str, enum: ["x"] } }),
   ],
-  ["lists of strings stay", stringEnums(), { ...str, enum: ["a"] }, { ...str, enum: ["a"] }],
+  ["lists of strings stay", stringEnums, { ...str, enum: ["a"] }, { ...str, enum: ["a"] }],
   [
     "other lists go into the description",
-    stringEnums(),
+    stringEnums,
     { description: "Size.", enum: [1, 2] },
     { description: "Size. (one of: [1,2])", type: "integer" },
     [" unsupported:enum"],
   ],
   [
     "a type is read from other keywords",
-    ensureType(),
+    ensureType,
     { properties: { a: { enum: ["x"] }, b: { items: str }, c: { minLength: 1 }, d: { const: true } } },
     object({
       a: { ...str, enum: ["x"] },
@@ -804,34 +799,34 @@ table("values", [
   ],
   [
     "any value is a loss",
-    ensureType(),
+    ensureType,
     object({ a: { description: "d" } }),
     object({ a: { type: ["string", "number", "boolean", "null"], description: "d" } }),
     ["/properties/a ensureType"],
   ],
   [
     "a tuple becomes a list",
-    tuplesToArrays(),
+    tuplesToArrays,
     { type: "array", prefixItems: [str, num, str], items: false },
     { type: "array", items: { anyOf: [str, num] }, maxItems: 3 },
     [" tuplesToArrays"],
   ],
   [
     "a tuple of older drafts too",
-    tuplesToArrays(),
+    tuplesToArrays,
     { type: "array", items: [str, str] },
     { type: "array", items: str },
     [" tuplesToArrays"],
   ],
   [
     "booleans become schemas",
-    withoutBooleanSchemas(),
+    withoutBooleanSchemas,
     object({ a: true, b: false, c: { type: "array", items: true } }, { additionalProperties: false, required: ["a"] }),
     object({ a: {}, c: { type: "array", items: {} } }, { additionalProperties: false, required: ["a"] }),
   ],
   [
     "loosens what would let through less when properties that must not be there are left out",
-    withoutBooleanSchemas(),
+    withoutBooleanSchemas,
     object({
       x: { oneOf: [object({ a: str, b: false }), object({ a: false, b: str })] },
       y: { not: object({ a: false }) },
@@ -996,18 +991,18 @@ table("dropKeywords", [
 ]);
 
 table("ensureObjectRoot", [
-  ["fills in what is missing", ensureObjectRoot(), {}, { type: "object", properties: {} }],
-  ["touches nothing below", ensureObjectRoot(), object({ a: {} }), object({ a: {} })],
-  ["names the type, no other one beside it", ensureObjectRoot(), { properties: { a: str } }, object({ a: str })],
+  ["fills in what is missing", ensureObjectRoot, {}, { type: "object", properties: {} }],
+  ["touches nothing below", ensureObjectRoot, object({ a: {} }), object({ a: {} })],
+  ["names the type, no other one beside it", ensureObjectRoot, { properties: { a: str } }, object({ a: str })],
   [
     "leaves one type of several",
-    ensureObjectRoot(),
+    ensureObjectRoot,
     object({ a: str }, { type: ["object", "null"] }),
     object({ a: str }),
   ],
   [
     "reports a root that is no object",
-    ensureObjectRoot(),
+    ensureObjectRoot,
     str,
     { type: "object", properties: {} },
     [" ensureObjectRoot"],
@@ -1029,18 +1024,18 @@ it("a schema of the common kind loses nothing in a strict list", () => {
   ) as JsonSchema;
   const strict = [
     dropAnnotations(["$schema"]),
-    keepLocalRefs(),
-    refsAlone(),
-    foldAllOf(),
-    oneOfToAnyOf(),
-    spreadUnions(),
-    withoutBooleanSchemas(),
-    tuplesToArrays(),
-    ensureObjectRoot(),
-    ensureType(),
+    keepLocalRefs,
+    refsAlone,
+    foldAllOf,
+    oneOfToAnyOf,
+    spreadUnions,
+    withoutBooleanSchemas,
+    tuplesToArrays,
+    ensureObjectRoot,
+    ensureType,
     dropKeywords(["propertyNames", "not"]),
-    closeObjects(),
-    requireAll(),
+    closeObjects,
+    requireAll,
   ];
   const { schema: lowered, losses } = lowerSchema(schema, strict);
   expect(losses).toEqual([]);
@@ -1050,13 +1045,13 @@ it("a schema of the common kind loses nothing in a strict list", () => {
 table("listedItemsToPrefixItems", [
   [
     "says a tuple as 2020-12 does",
-    listedItemsToPrefixItems(),
+    listedItemsToPrefixItems,
     object({ t: { type: "array", items: [str, num], additionalItems: false } }),
     object({ t: { type: "array", prefixItems: [str, num], items: false } }),
   ],
   [
     "leaves other arrays alone",
-    listedItemsToPrefixItems(),
+    listedItemsToPrefixItems,
     object({ l: { type: "array", items: str }, t: { prefixItems: [str], items: num } }),
     object({ l: { type: "array", items: str }, t: { prefixItems: [str], items: num } }),
   ],
@@ -1065,37 +1060,37 @@ table("listedItemsToPrefixItems", [
 table("listedNamesToProperties", [
   [
     "says a record of any names as such",
-    listedNamesToProperties(),
+    listedNamesToProperties,
     { type: "object", patternProperties: { "^(.*)$": num } },
     { type: "object", additionalProperties: num },
   ],
   [
     "leaves a pattern of any names where properties are named, too",
-    listedNamesToProperties(),
+    listedNamesToProperties,
     object({ a: str }, { patternProperties: { "^(.*)$": { minLength: 1 } } }),
     object({ a: str }, { patternProperties: { "^(.*)$": { minLength: 1 } } }),
   ],
   [
     "makes properties of the names",
-    listedNamesToProperties(),
+    listedNamesToProperties,
     { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: num, required: ["a"] },
     object({ a: num, b: num }, { required: ["a"], additionalProperties: false }),
   ],
   [
     "keeps what is said of one of them, and allows any value where nothing is said",
-    listedNamesToProperties(),
+    listedNamesToProperties,
     object({ a: str }, { propertyNames: { enum: ["a", "__proto__"] } }),
     object(JSON.parse('{"a":{"type":"string"},"__proto__":true}'), { additionalProperties: false }),
   ],
   [
     "takes one name",
-    listedNamesToProperties(),
+    listedNamesToProperties,
     { propertyNames: { const: "a" } },
     { properties: { a: true }, additionalProperties: false },
   ],
   [
     "leaves names that are not listed, or go with a pattern, or with another property",
-    listedNamesToProperties(),
+    listedNamesToProperties,
     object({
       a: { propertyNames: { pattern: "^x" }, additionalProperties: num },
       b: { propertyNames: { enum: ["a"] }, patternProperties: { a: num } },
@@ -1112,13 +1107,13 @@ table("listedNamesToProperties", [
 table("nullableToType", [
   [
     "makes a type of it",
-    nullableToType(),
+    nullableToType,
     object({ a: { ...str, nullable: true }, b: { type: ["string", "null"], nullable: true } }),
     object({ a: { type: ["string", "null"] }, b: { type: ["string", "null"] } }),
   ],
   [
     "leaves it out where it says nothing: without a type, beside values that are not null",
-    nullableToType(),
+    nullableToType,
     object({
       a: { ...str, nullable: false },
       b: { anyOf: [str], nullable: true },
@@ -1144,12 +1139,12 @@ table("keepKeywords", [
   ],
 ]);
 
-it("foldAllOf() comes to an end where parts refer to one another in many ways", () => {
+it("foldAllOf comes to an end where parts refer to one another in many ways", () => {
   const names = Array.from({ length: 12 }, (_, index) => `d${index}`);
   const part = (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, { minProperties: 1 }] });
   const all = object(Object.fromEntries(names.map((name) => [name, part(name)])));
   const schema = { ...all, $defs: Object.fromEntries(names.map((name) => [name, all])) };
-  const { schema: lowered } = lowerSchema(schema, [foldAllOf()]);
+  const { schema: lowered } = lowerSchema(schema, [foldAllOf]);
   expect(JSON.stringify(lowered).length).toBeLessThan(500_000);
   expect(JSON.stringify(lowered)).not.toContain("allOf");
 });

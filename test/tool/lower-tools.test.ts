@@ -6,7 +6,7 @@ import { lowerTools, type ToolsOptions } from "../../src/tool/lower-tools.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 
 const plain = [dropKeywords(["pattern"])];
-const strict = [dropKeywords(["pattern", "minLength"]), closeObjects(), requireAll()];
+const strict = [dropKeywords(["pattern", "minLength"]), closeObjects, requireAll];
 
 function lower(tools: Parameters<typeof lowerTools>[0], options?: ToolsOptions, hasStrict = true) {
   return lowerTools(tools, {

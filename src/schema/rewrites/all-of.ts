@@ -8,69 +8,68 @@ import { branchesOf } from "./types.ts";
 /** How many references may be merged inside the targets of others: they multiply. */
 const MAX_NESTED = 300;
 
+/** How many were merged in a whole schema. */
+const counts = new WeakMap<JsonSchema, number>();
+
 /**
  * Merges `allOf` into its node, for dialects without it. Parts without a common form (two patterns, two unions) are a
  * loss: the first stays. A reference in an `allOf` is merged as its target; if that contains the same `allOf` again,
  * only the reference is left. Run {@link refsAlone} after it: a reference that is the only part stays one, next to
  * annotations.
  */
-export function foldAllOf(): Rewrite {
-  /** How many were merged in a whole schema. */
-  const counts = new WeakMap<JsonSchema, number>();
-  return {
-    name: "foldAllOf",
-    order: "up",
-    apply(node, { root, lose, resolve }) {
-      if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
-      /** The references being merged, and how deep in the value each was met. */
-      const open = new Map<string, number>();
-      let depth = 0;
-      const isEnough = () => {
-        const count = (counts.get(root) ?? 0) + (depth > 0 ? 1 : 0);
-        counts.set(root, count);
-        return depth > 0 && count > MAX_NESTED;
-      };
-      const lost = new Set<string>();
-      const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, (keyword) => lost.add(keyword));
-      const fold = (given: JsonSchema): JsonSchema => {
-        if (!Array.isArray(given["allOf"])) return given;
-        let merged = without(given, ["allOf"]);
-        for (const branch of branchesOf(given, "allOf")) {
-          if (branch === true) continue;
-          const { $ref: ref, ...beside } = branch === false ? {} : branch;
-          if (branch === false) lose("A part that nothing fits is left out.");
-          else if (typeof ref !== "string" || isOnly(branch, given)) merged = merge(merged, fold(branch));
-          else if ((open.get(ref) ?? depth) !== depth || isEnough()) {
-            lose(`${ref} is recursive, or holds too many others: its siblings are left out.`);
-            return { $ref: ref };
-          } else merged = merge(merged, merge(beside, targetOf(ref)));
-        }
-        return merged;
-      };
-      const targetOf = (ref: string): JsonSchema => {
-        const found = resolve(ref);
-        if (found === undefined || open.has(ref)) {
-          lose(`${ref} cannot be merged: it points only to itself.`);
-          return {};
-        }
-        open.set(ref, depth);
-        const target = foldAll(without(found, ["$defs", "definitions"]));
-        open.delete(ref);
-        return target;
-      };
-      const foldAll = (given: JsonSchema): JsonSchema => {
-        const merged = fold(given);
-        depth++;
-        const outcome = mapSubschemas(merged, foldAll);
-        depth--;
-        return outcome;
-      };
-      const merged = fold(node);
-      if (lost.size > 0) lose(`The parts of allOf have no common form in: ${[...lost].join(", ")}.`);
-      return closeEvaluated(merged);
-    },
-  };
-}
+export const foldAllOf: Rewrite = {
+  name: "foldAllOf",
+  order: "up",
+  apply(node, { root, lose, resolve }) {
+    if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
+    /** The references being merged, and how deep in the value each was met. */
+    const open = new Map<string, number>();
+    let depth = 0;
+    const isEnough = () => {
+      const count = (counts.get(root) ?? 0) + (depth > 0 ? 1 : 0);
+      counts.set(root, count);
+      return depth > 0 && count > MAX_NESTED;
+    };
+    const lost = new Set<string>();
+    const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, (keyword) => lost.add(keyword));
+    const fold = (given: JsonSchema): JsonSchema => {
+      if (!Array.isArray(given["allOf"])) return given;
+      let merged = without(given, ["allOf"]);
+      for (const branch of branchesOf(given, "allOf")) {
+        if (branch === true) continue;
+        const { $ref: ref, ...beside } = branch === false ? {} : branch;
+        if (branch === false) lose("A part that nothing fits is left out.");
+        else if (typeof ref !== "string" || isOnly(branch, given)) merged = merge(merged, fold(branch));
+        else if ((open.get(ref) ?? depth) !== depth || isEnough()) {
+          lose(`${ref} is recursive, or holds too many others: its siblings are left out.`);
+          return { $ref: ref };
+        } else merged = merge(merged, merge(beside, targetOf(ref)));
+      }
+      return merged;
+    };
+    const targetOf = (ref: string): JsonSchema => {
+      const found = resolve(ref);
+      if (found === undefined || open.has(ref)) {
+        lose(`${ref} cannot be merged: it points only to itself.`);
+        return {};
+      }
+      open.set(ref, depth);
+      const target = foldAll(without(found, ["$defs", "definitions"]));
+      open.delete(ref);
+      return target;
+    };
+    const foldAll = (given: JsonSchema): JsonSchema => {
+      const merged = fold(given);
+      depth++;
+      const outcome = mapSubschemas(merged, foldAll);
+      depth--;
+      return outcome;
+    };
+    const merged = fold(node);
+    if (lost.size > 0) lose(`The parts of allOf have no common form in: ${[...lost].join(", ")}.`);
+    return closeEvaluated(merged);
+  },
+};
 
 /** With no other subschema next to it, `unevaluatedProperties: false` is `additionalProperties: false`. */
 function closeEvaluated(node: JsonSchema): JsonSchema {

@@ -35,23 +35,23 @@ export function isFreeText({ type }: JsonSchema): boolean {
  */
 export function functionSchema(): readonly Rewrite[] {
   return [
-    freeText(),
+    freeText,
     ...[
       // First: a part that is left out for its pattern may be the target of a reference.
-      keepLocalRefs(),
+      keepLocalRefs,
       functionPatterns(),
       dropAnnotations(["$schema", "$comment"]),
-      listedItemsToPrefixItems(),
-      withoutBooleanSchemas(),
-      atRoot(refsAlone()),
-      atRoot(foldAllOf()),
-      flattenRootUnion(),
+      listedItemsToPrefixItems,
+      withoutBooleanSchemas,
+      atRoot(refsAlone),
+      atRoot(foldAllOf),
+      flattenRootUnion,
       // What the `if` says about properties may be what counts them as evaluated.
       atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
-      ensureItems(),
-      ensureObjectRoot(),
+      ensureItems,
+      ensureObjectRoot,
       // A part that was merged into the root may have held the last reference to a definition.
-      keepLocalRefs(),
+      keepLocalRefs,
     ].map(unlessFreeText),
   ];
 }
@@ -64,36 +64,36 @@ export function functionSchema(): readonly Rewrite[] {
  */
 export function strictFunctionSchema(): readonly Rewrite[] {
   return [
-    freeText(),
+    freeText,
     ...[
-      keepLocalRefs(),
+      keepLocalRefs,
       functionPatterns(),
-      // Before spreadUnions() would move it into the branches.
+      // Before spreadUnions would move it into the branches.
       dropAnnotations(["discriminator"]),
-      nullableToType(),
-      listedNamesToProperties(),
-      withoutBooleanSchemas(),
-      tuplesToArrays(),
-      foldAllOf(),
-      refsAlone(),
-      oneOfToAnyOf(),
-      spreadUnions(),
-      // For what spreadUnions() has put next to a reference.
-      foldAllOf(),
-      flattenRootUnion(),
+      nullableToType,
+      listedNamesToProperties,
+      withoutBooleanSchemas,
+      tuplesToArrays,
+      foldAllOf,
+      refsAlone,
+      oneOfToAnyOf,
+      spreadUnions,
+      // For what spreadUnions has put next to a reference.
+      foldAllOf,
+      flattenRootUnion,
       // One of two merged properties may have been a reference.
-      refsAlone(),
-      constToEnum(),
-      defaultToDescription(),
+      refsAlone,
+      constToEnum,
+      defaultToDescription,
       keepKeywords(STRICT_KEYWORDS),
       keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]),
       atRoot(dropKeywords(["enum"])),
-      ensureItems(),
-      ensureObjectRoot(),
-      ensureType(),
-      closeObjects(),
-      requireAll(),
-      keepLocalRefs(),
+      ensureItems,
+      ensureObjectRoot,
+      ensureType,
+      closeObjects,
+      requireAll,
+      keepLocalRefs,
       withinLimits(STRICT_LIMITS),
     ].map(unlessFreeText),
   ];
@@ -142,20 +142,18 @@ const STRICT_LIMITS: SchemaLimits = {
 };
 
 /** Reports a string's constraints: free text has no schema. */
-function freeText(): Rewrite {
-  return {
-    name: "freeText",
-    order: "root",
-    apply(node, { lose }) {
-      if (!isFreeText(node)) return node;
-      for (const keyword of Object.keys(node)) {
-        if (DESCRIBES.has(keyword)) continue;
-        lose(`${keyword} is left out: the tool takes free text.`, { rule: `unsupported:${keyword}` });
-      }
-      return node;
-    },
-  };
-}
+const freeText: Rewrite = {
+  name: "freeText",
+  order: "root",
+  apply(node, { lose }) {
+    if (!isFreeText(node)) return node;
+    for (const keyword of Object.keys(node)) {
+      if (DESCRIBES.has(keyword)) continue;
+      lose(`${keyword} is left out: the tool takes free text.`, { rule: `unsupported:${keyword}` });
+    }
+    return node;
+  },
+};
 
 const DESCRIBES: ReadonlySet<string> = new Set(["type", ...ANNOTATIONS, "$schema", "$id"]);
 
@@ -164,13 +162,11 @@ function unlessFreeText(rewrite: Rewrite): Rewrite {
 }
 
 /** Strict mode rejects `default`. In the description it still works; no loss, since validation fills it in. */
-function defaultToDescription(): Rewrite {
-  return {
-    name: "defaultToDescription",
-    apply(node) {
-      if (!Object.hasOwn(node, "default")) return node;
-      const { default: value, ...rest } = node;
-      return value === null ? rest : describe(rest, [["default", value]]);
-    },
-  };
-}
+const defaultToDescription: Rewrite = {
+  name: "defaultToDescription",
+  apply(node) {
+    if (!Object.hasOwn(node, "default")) return node;
+    const { default: value, ...rest } = node;
+    return value === null ? rest : describe(rest, [["default", value]]);
+  },
+};

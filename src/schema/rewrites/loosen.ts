@@ -23,7 +23,7 @@ export function loosenAround(node: JsonSchema, context: RewriteContext, loses: L
     ...(isLoosened(node["contains"]) ? ["maxContains"] : []),
   ];
   const loose = dropKeywords(tighter).apply(node, context);
-  return branchesOf(node, "oneOf").some(isLoosened) ? oneOfToAnyOf().apply(loose, context) : loose;
+  return branchesOf(node, "oneOf").some(isLoosened) ? oneOfToAnyOf.apply(loose, context) : loose;
 }
 
 type Loses = (schema: JsonSchema) => boolean;

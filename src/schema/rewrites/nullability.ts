@@ -6,62 +6,58 @@ import { without } from "./keywords.ts";
 import { branchesOf, typesOf } from "./types.ts";
 
 /** `nullable: true` of OpenAPI 3.0 becomes a type: for dialects without the keyword. */
-export function nullableToType(): Rewrite {
-  return {
-    name: "nullableToType",
-    apply(node) {
-      if (!Object.hasOwn(node, "nullable")) return node;
-      const { nullable, ...rest } = node;
-      const types = typesOf(node);
-      const values = node["enum"] ?? [null];
-      // Without a type it has no effect, and a list of values itself tells whether null is one of them.
-      const isSaid = types.length === 0 || types.includes("null") || !Array.isArray(values) || !values.includes(null);
-      if (nullable !== true || isSaid) return rest;
-      return { ...rest, type: [...types, "null"] };
-    },
-  };
-}
+export const nullableToType: Rewrite = {
+  name: "nullableToType",
+  apply(node) {
+    if (!Object.hasOwn(node, "nullable")) return node;
+    const { nullable, ...rest } = node;
+    const types = typesOf(node);
+    const values = node["enum"] ?? [null];
+    // Without a type it has no effect, and a list of values itself tells whether null is one of them.
+    const isSaid = types.length === 0 || types.includes("null") || !Array.isArray(values) || !values.includes(null);
+    if (nullable !== true || isSaid) return rest;
+    return { ...rest, type: [...types, "null"] };
+  },
+};
 
 /**
  * Expresses `null` as OpenAPI 3.0 does: `nullable: true` instead of a null type, a null branch or a null in an enum.
  * Run it before {@link typeArrayToAnyOf}.
  */
-export function nullableKeyword(): Rewrite {
-  return {
-    name: "nullableKeyword",
-    apply(node) {
-      let changed = node;
-      const types = typesOf(node);
-      if (types.length > 1 && types.includes("null")) {
-        const others = types.filter((type) => type !== "null");
-        changed = { ...changed, type: others.length === 1 ? others[0] : others, nullable: true };
+export const nullableKeyword: Rewrite = {
+  name: "nullableKeyword",
+  apply(node) {
+    let changed = node;
+    const types = typesOf(node);
+    if (types.length > 1 && types.includes("null")) {
+      const others = types.filter((type) => type !== "null");
+      changed = { ...changed, type: others.length === 1 ? others[0] : others, nullable: true };
+    }
+    const values = changed["enum"];
+    if (Array.isArray(values) && values.includes(null) && values.length > 1) {
+      changed = { ...changed, enum: values.filter((value) => value !== null) };
+      if (types.length === 0 || types.includes("null")) changed = { ...changed, nullable: true };
+    }
+    for (const keyword of ["anyOf", "oneOf"] as const) {
+      const branches = branchesOf(changed, keyword);
+      const others = branches.filter((branch) => !isNull(branch));
+      if (others.length === branches.length || others.length === 0) continue;
+      const [only] = others;
+      // One branch next to null: the union is gone. It may join what is around it only if that is annotations.
+      const beside = Object.keys(changed).filter((name) => name !== keyword);
+      if (
+        others.length === 1 &&
+        typeof only === "object" &&
+        beside.every((name) => ANNOTATIONS.includes(name) || name === "nullable")
+      ) {
+        changed = { ...only, ...without(changed, [keyword]), nullable: true };
+      } else {
+        changed = { ...changed, [keyword]: others, nullable: true };
       }
-      const values = changed["enum"];
-      if (Array.isArray(values) && values.includes(null) && values.length > 1) {
-        changed = { ...changed, enum: values.filter((value) => value !== null) };
-        if (types.length === 0 || types.includes("null")) changed = { ...changed, nullable: true };
-      }
-      for (const keyword of ["anyOf", "oneOf"] as const) {
-        const branches = branchesOf(changed, keyword);
-        const others = branches.filter((branch) => !isNull(branch));
-        if (others.length === branches.length || others.length === 0) continue;
-        const [only] = others;
-        // One branch next to null: the union is gone. It may join what is around it only if that is annotations.
-        const beside = Object.keys(changed).filter((name) => name !== keyword);
-        if (
-          others.length === 1 &&
-          typeof only === "object" &&
-          beside.every((name) => ANNOTATIONS.includes(name) || name === "nullable")
-        ) {
-          changed = { ...only, ...without(changed, [keyword]), nullable: true };
-        } else {
-          changed = { ...changed, [keyword]: others, nullable: true };
-        }
-      }
-      return changed;
-    },
-  };
-}
+    }
+    return changed;
+  },
+};
 
 function isNull(branch: JsonSchema | boolean): boolean {
   if (typeof branch === "boolean") return false;

@@ -10,118 +10,106 @@ import { isObjectNode, own, propertiesOf, requiredOf, typesOf } from "./types.ts
  * A record with listed names (`z.record(z.enum(["a", "b"]), …)`) becomes an object with these properties; TypeBox's
  * form of a record with any names becomes `additionalProperties`. No loss.
  */
-export function listedNamesToProperties(): Rewrite {
-  return {
-    name: "listedNamesToProperties",
-    apply(node) {
-      const { propertyNames: _, additionalProperties: value = true, patternProperties, ...rest } = node;
-      const names = listedNames(node);
-      const stated = propertiesOf(node);
-      if (isRecord(patternProperties) && Object.keys(patternProperties).join() === "^(.*)$" && !node["properties"])
-        return { ...without(node, ["patternProperties"]), additionalProperties: patternProperties["^(.*)$"] };
-      if (names === undefined || !names.every((name) => typeof name === "string")) return node;
-      if (patternProperties !== undefined || !Object.keys(stated).every((name) => names.includes(name))) return node;
-      const properties = names.map((name) => [name, own(stated, name) ?? value]);
-      return { ...rest, properties: Object.fromEntries(properties), additionalProperties: false };
-    },
-  };
-}
+export const listedNamesToProperties: Rewrite = {
+  name: "listedNamesToProperties",
+  apply(node) {
+    const { propertyNames: _, additionalProperties: value = true, patternProperties, ...rest } = node;
+    const names = listedNames(node);
+    const stated = propertiesOf(node);
+    if (isRecord(patternProperties) && Object.keys(patternProperties).join() === "^(.*)$" && !node["properties"])
+      return { ...without(node, ["patternProperties"]), additionalProperties: patternProperties["^(.*)$"] };
+    if (names === undefined || !names.every((name) => typeof name === "string")) return node;
+    if (patternProperties !== undefined || !Object.keys(stated).every((name) => names.includes(name))) return node;
+    const properties = names.map((name) => [name, own(stated, name) ?? value]);
+    return { ...rest, properties: Object.fromEntries(properties), additionalProperties: false };
+  },
+};
 
 /**
  * `additionalProperties: false` on every object. An object that does not mention other properties is closed without a
  * report; one that is open on purpose, a record, or any object at all (no properties) is a loss. Run {@link foldAllOf}
  * and {@link spreadUnions} first: closing the parts of an intersection leaves nothing that fits.
  */
-export function closeObjects(): Rewrite {
-  return {
-    name: "closeObjects",
-    apply(node, { lose, isRoot }) {
-      if (!isObjectNode(node) || node["additionalProperties"] === false) return node;
-      const other = node["additionalProperties"];
-      if (other !== undefined) {
-        lose(
-          Object.keys(propertiesOf(node)).length === 0
-            ? "A record cannot be expressed: only an empty object is left."
-            : "An object that is open for other properties is closed.",
-        );
-      } else if (!isRoot && node["properties"] === undefined && typesOf(node).includes("object")) {
-        lose("An object with any content cannot be expressed: only an empty object is left.");
-      }
-      return { ...node, additionalProperties: false };
-    },
-  };
-}
+export const closeObjects: Rewrite = {
+  name: "closeObjects",
+  apply(node, { lose, isRoot }) {
+    if (!isObjectNode(node) || node["additionalProperties"] === false) return node;
+    const other = node["additionalProperties"];
+    if (other !== undefined) {
+      lose(
+        Object.keys(propertiesOf(node)).length === 0
+          ? "A record cannot be expressed: only an empty object is left."
+          : "An object that is open for other properties is closed.",
+      );
+    } else if (!isRoot && node["properties"] === undefined && typesOf(node).includes("object")) {
+      lose("An object with any content cannot be expressed: only an empty object is left.");
+    }
+    return { ...node, additionalProperties: false };
+  },
+};
 
 /**
  * Removes `additionalProperties`. A `false` goes without a report (inputs are still validated); a schema is a loss,
  * kept in the description.
  */
-export function openObjects(): Rewrite {
-  return {
-    name: "openObjects",
-    apply(node, { lose }) {
-      if (!Object.hasOwn(node, "additionalProperties")) return node;
-      const other = node["additionalProperties"];
-      const rest = without(node, ["additionalProperties"]);
-      if (!isRecord(other) || Object.keys(other).length === 0) return rest;
-      lose("What other properties hold is kept in the description only.", { rule: "unsupported:additionalProperties" });
-      return describe(rest, [["additionalProperties", other]]);
-    },
-  };
-}
+export const openObjects: Rewrite = {
+  name: "openObjects",
+  apply(node, { lose }) {
+    if (!Object.hasOwn(node, "additionalProperties")) return node;
+    const other = node["additionalProperties"];
+    const rest = without(node, ["additionalProperties"]);
+    if (!isRecord(other) || Object.keys(other).length === 0) return rest;
+    lose("What other properties hold is kept in the description only.", { rule: "unsupported:additionalProperties" });
+    return describe(rest, [["additionalProperties", other]]);
+  },
+};
 
 /**
  * Makes every property required, and optional ones nullable: for dialects in which nothing may be left out. No loss:
  * `dropNulls()` of `coerce.ts` removes the nulls before validation.
  */
-export function requireAll(): Rewrite {
-  return {
-    name: "requireAll",
-    apply(given, context) {
-      if (given["properties"] === undefined && given["required"] === undefined) return given;
-      if (!isObjectNode(given)) return given;
-      const node = requireDeclared().apply(given, context);
-      const properties = propertiesOf(node);
-      const names = Object.keys(properties);
-      const required = new Set(requiredOf(node));
-      const nullable = names.map((name) => {
-        const property = own(properties, name) as JsonSchema | boolean;
-        return [name, required.has(name) ? property : nullableProperty(property, context)];
-      });
-      return { ...node, properties: Object.fromEntries(nullable), required: names };
-    },
-  };
-}
+export const requireAll: Rewrite = {
+  name: "requireAll",
+  apply(given, context) {
+    if (given["properties"] === undefined && given["required"] === undefined) return given;
+    if (!isObjectNode(given)) return given;
+    const node = requireDeclared.apply(given, context);
+    const properties = propertiesOf(node);
+    const names = Object.keys(properties);
+    const required = new Set(requiredOf(node));
+    const nullable = names.map((name) => {
+      const property = own(properties, name) as JsonSchema | boolean;
+      return [name, required.has(name) ? property : nullableProperty(property, context)];
+    });
+    return { ...node, properties: Object.fromEntries(nullable), required: names };
+  },
+};
 
 /** Removes names from `required` that have no property: some providers reject the whole request for one. */
-export function requireDeclared(): Rewrite {
-  return {
-    name: "requireDeclared",
-    apply(node, { lose }) {
-      const required = requiredOf(node);
-      const properties = propertiesOf(node);
-      const declared = required.filter((name) => Object.hasOwn(properties, name));
-      if (declared.length === required.length) return node;
-      lose(`Required without a schema of its own: ${required.filter((name) => !declared.includes(name)).join(", ")}.`);
-      return declared.length === 0 ? without(node, ["required"]) : { ...node, required: declared };
-    },
-  };
-}
+export const requireDeclared: Rewrite = {
+  name: "requireDeclared",
+  apply(node, { lose }) {
+    const required = requiredOf(node);
+    const properties = propertiesOf(node);
+    const declared = required.filter((name) => Object.hasOwn(properties, name));
+    if (declared.length === required.length) return node;
+    lose(`Required without a schema of its own: ${required.filter((name) => !declared.includes(name)).join(", ")}.`);
+    return declared.length === 0 ? without(node, ["required"]) : { ...node, required: declared };
+  },
+};
 
 /** Gives the root `type: "object"` and `properties`. A root that is not an object is a loss; none of it is kept. */
-export function ensureObjectRoot(): Rewrite {
-  return {
-    name: "ensureObjectRoot",
-    order: "root",
-    apply(node, { lose }) {
-      const types = typesOf(node);
-      if (types.length > 0 && !types.includes("object")) {
-        lose(`The arguments of a call are an object, the schema says ${types.join(" or ")}.`);
-        return { type: "object", properties: {} };
-      }
-      if (node["type"] === "object" && node["properties"] !== undefined) return node;
-      const { type: _, ...rest } = node;
-      return { type: "object", properties: {}, ...rest };
-    },
-  };
-}
+export const ensureObjectRoot: Rewrite = {
+  name: "ensureObjectRoot",
+  order: "root",
+  apply(node, { lose }) {
+    const types = typesOf(node);
+    if (types.length > 0 && !types.includes("object")) {
+      lose(`The arguments of a call are an object, the schema says ${types.join(" or ")}.`);
+      return { type: "object", properties: {} };
+    }
+    if (node["type"] === "object" && node["properties"] !== undefined) return node;
+    const { type: _, ...rest } = node;
+    return { type: "object", properties: {}, ...rest };
+  },
+};

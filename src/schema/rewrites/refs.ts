@@ -9,40 +9,38 @@ import { lossOf, mergeSchemas, sameValue } from "./merge.ts";
  * Replaces each `$ref` by its target and drops `$defs`: for dialects without references. A recursive one is a loss and
  * becomes a schema of the same type without content; one that points to nothing is a loss, too.
  */
-export function inlineRefs(): Rewrite {
-  return {
-    name: "inlineRefs",
-    order: "root",
-    apply(node, context) {
-      let count = 0;
-      const expand = (schema: JsonSchema, open: readonly JsonSchema[]): JsonSchema => {
-        if (typeof schema["$ref"] !== "string") {
-          return mapSubschemas(schema, (child, _, keyword) =>
-            DEFINITIONS.includes(keyword) ? child : expand(child, open),
-          );
-        }
-        const { $ref: ref, ...beside } = schema as { $ref: string };
-        const target = context.resolve(ref);
-        if (target === undefined) {
-          context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
-          return expand(beside, open);
-        }
-        if (open.includes(target) || ++count > MAX_SUBSCHEMAS) {
-          context.lose(`${ref} is recursive and this dialect has no references; the recursion is cut.`, { at: schema });
-          return { ...shell(target), ...expand(beside, open) };
-        }
-        const inlined = expand(without(target, DEFINITIONS), [...open, target]);
-        if (Object.keys(beside).length === 0) return inlined;
-        return mergeSchemas(
-          expand(beside, open),
-          inlined,
-          lossOf(context.lose, `${ref} and in what it points to`, schema),
+export const inlineRefs: Rewrite = {
+  name: "inlineRefs",
+  order: "root",
+  apply(node, context) {
+    let count = 0;
+    const expand = (schema: JsonSchema, open: readonly JsonSchema[]): JsonSchema => {
+      if (typeof schema["$ref"] !== "string") {
+        return mapSubschemas(schema, (child, _, keyword) =>
+          DEFINITIONS.includes(keyword) ? child : expand(child, open),
         );
-      };
-      return dropDefinitions(expand(node, [node]));
-    },
-  };
-}
+      }
+      const { $ref: ref, ...beside } = schema as { $ref: string };
+      const target = context.resolve(ref);
+      if (target === undefined) {
+        context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
+        return expand(beside, open);
+      }
+      if (open.includes(target) || ++count > MAX_SUBSCHEMAS) {
+        context.lose(`${ref} is recursive and this dialect has no references; the recursion is cut.`, { at: schema });
+        return { ...shell(target), ...expand(beside, open) };
+      }
+      const inlined = expand(without(target, DEFINITIONS), [...open, target]);
+      if (Object.keys(beside).length === 0) return inlined;
+      return mergeSchemas(
+        expand(beside, open),
+        inlined,
+        lossOf(context.lose, `${ref} and in what it points to`, schema),
+      );
+    };
+    return dropDefinitions(expand(node, [node]));
+  },
+};
 
 const DEFINITIONS: readonly string[] = ["$defs", "definitions", "$anchor", "$dynamicAnchor", "$id"];
 
@@ -62,42 +60,40 @@ function shell(node: JsonSchema): JsonSchema {
  * ones: the form that dialects with references agree on, and that survives later rewrites. A reference that points to
  * nothing (another document) is a loss.
  */
-export function keepLocalRefs(): Rewrite {
-  return {
-    name: "keepLocalRefs",
-    order: "root",
-    apply(root, context) {
-      const names = new Map<JsonSchema, string>();
-      const definitions = new Map<string, JsonSchema>();
-      /** Where they were: OpenAPI's `components`, which is not a keyword, and the keywords that hold definitions. */
-      const places = new Set(DEFINITIONS);
-      const rewrite = (schema: JsonSchema): JsonSchema => {
-        const node = mapSubschemas(without(schema, DEFINITIONS), rewrite);
-        const ref = schema["$ref"];
-        if (typeof ref !== "string") return node;
-        const target = context.resolve(ref);
-        if (target === undefined) {
-          context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
-          return without(node, ["$ref"]);
-        }
-        return { ...node, $ref: target === root ? "#" : `#/$defs/${define(target, ref)}` };
-      };
-      const define = (target: JsonSchema, ref: string): string => {
-        const [, place] = /^#\/(\w+)\//.exec(ref) ?? [];
-        if (place !== undefined && !KEYWORDS.has(place)) places.add(place);
-        const known = names.get(target);
-        if (known !== undefined) return known;
-        const name = freeName(ref, definitions);
-        names.set(target, name);
-        definitions.set(name, target); // before its content, where another one may want the name
-        definitions.set(name, rewrite(target));
-        return name;
-      };
-      const rest = without(rewrite(root), [...places]);
-      return definitions.size === 0 ? rest : { ...rest, $defs: Object.fromEntries(definitions) };
-    },
-  };
-}
+export const keepLocalRefs: Rewrite = {
+  name: "keepLocalRefs",
+  order: "root",
+  apply(root, context) {
+    const names = new Map<JsonSchema, string>();
+    const definitions = new Map<string, JsonSchema>();
+    /** Where they were: OpenAPI's `components`, which is not a keyword, and the keywords that hold definitions. */
+    const places = new Set(DEFINITIONS);
+    const rewrite = (schema: JsonSchema): JsonSchema => {
+      const node = mapSubschemas(without(schema, DEFINITIONS), rewrite);
+      const ref = schema["$ref"];
+      if (typeof ref !== "string") return node;
+      const target = context.resolve(ref);
+      if (target === undefined) {
+        context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
+        return without(node, ["$ref"]);
+      }
+      return { ...node, $ref: target === root ? "#" : `#/$defs/${define(target, ref)}` };
+    };
+    const define = (target: JsonSchema, ref: string): string => {
+      const [, place] = /^#\/(\w+)\//.exec(ref) ?? [];
+      if (place !== undefined && !KEYWORDS.has(place)) places.add(place);
+      const known = names.get(target);
+      if (known !== undefined) return known;
+      const name = freeName(ref, definitions);
+      names.set(target, name);
+      definitions.set(name, target); // before its content, where another one may want the name
+      definitions.set(name, rewrite(target));
+      return name;
+    };
+    const rest = without(rewrite(root), [...places]);
+    return definitions.size === 0 ? rest : { ...rest, $defs: Object.fromEntries(definitions) };
+  },
+};
 
 /** The last step of a reference as a name that needs no escapes, numbered if it is taken. */
 function freeName(ref: string, taken: ReadonlyMap<string, unknown>): string {
@@ -112,30 +108,28 @@ function freeName(ref: string, taken: ReadonlyMap<string, unknown>): string {
  * (`{ description, anyOf: [{ $ref }] }`), constraints are merged with the target. If the target is recursive,
  * constraints that are not in it are a loss.
  */
-export function refsAlone(): Rewrite {
-  return {
-    name: "refsAlone",
-    apply(node, context) {
-      const { root, isRoot, lose } = context;
-      const seen = new Set<JsonSchema>();
-      let current = node;
-      // A root that is only a reference (`{ $ref: "#/$defs/Input", $defs }`) becomes its target.
-      while (isRoot ? typeof current["$ref"] === "string" : binds(current)) {
-        const { $ref, ...beside } = current as { $ref: string };
-        const target = resolveRef(root, $ref);
-        if (target === undefined || seen.has(target) || (isRoot ? target === root : isRecursive(target, root))) {
-          if (!isRoot) return besideRef($ref, beside, target ?? {}, context);
-          lose(`${$ref} at the root points only to itself.`);
-          return beside;
-        }
-        seen.add(target);
-        current = mergeSchemas(beside, target, lossOf(lose, `${$ref} and in what it points to`));
+export const refsAlone: Rewrite = {
+  name: "refsAlone",
+  apply(node, context) {
+    const { root, isRoot, lose } = context;
+    const seen = new Set<JsonSchema>();
+    let current = node;
+    // A root that is only a reference (`{ $ref: "#/$defs/Input", $defs }`) becomes its target.
+    while (isRoot ? typeof current["$ref"] === "string" : binds(current)) {
+      const { $ref, ...beside } = current as { $ref: string };
+      const target = resolveRef(root, $ref);
+      if (target === undefined || seen.has(target) || (isRoot ? target === root : isRecursive(target, root))) {
+        if (!isRoot) return besideRef($ref, beside, target ?? {}, context);
+        lose(`${$ref} at the root points only to itself.`);
+        return beside;
       }
-      const { $ref, ...beside } = current;
-      return typeof $ref === "string" ? besideRef($ref, beside, {}, context) : current;
-    },
-  };
-}
+      seen.add(target);
+      current = mergeSchemas(beside, target, lossOf(lose, `${$ref} and in what it points to`));
+    }
+    const { $ref, ...beside } = current;
+    return typeof $ref === "string" ? besideRef($ref, beside, {}, context) : current;
+  },
+};
 
 /** A reference with annotations around it; constraints that are not in the target can only be described. */
 function besideRef($ref: string, beside: JsonSchema, target: JsonSchema, context: RewriteContext): JsonSchema {

@@ -11,23 +11,21 @@ import { branchesOf, isObjectNode, own, propertiesOf, requiredOf, typesOf } from
  * `oneOf` becomes `anyOf`. No loss if no value can fit two branches (different types, or one property with different
  * constants, as in a discriminated union).
  */
-export function oneOfToAnyOf(): Rewrite {
-  return {
-    name: "oneOfToAnyOf",
-    apply(node, { lose, resolve }) {
-      if (!Array.isArray(node["oneOf"])) return node;
-      const branches = branchesOf(node, "oneOf");
-      const exclusive = branches.every((one, index) =>
-        branches.slice(index + 1).every((other) => disjoint(one, other, node, resolve)),
-      );
-      if (!exclusive)
-        lose("oneOf becomes anyOf: a value that fits several branches passes too.", { rule: "oneOfToAnyOf" });
-      const rest = without(node, ["oneOf"]);
-      if (!Array.isArray(node["anyOf"])) return { ...rest, anyOf: branches };
-      return { ...rest, allOf: [...branchesOf(node, "allOf"), { anyOf: branches }] };
-    },
-  };
-}
+export const oneOfToAnyOf: Rewrite = {
+  name: "oneOfToAnyOf",
+  apply(node, { lose, resolve }) {
+    if (!Array.isArray(node["oneOf"])) return node;
+    const branches = branchesOf(node, "oneOf");
+    const exclusive = branches.every((one, index) =>
+      branches.slice(index + 1).every((other) => disjoint(one, other, node, resolve)),
+    );
+    if (!exclusive)
+      lose("oneOf becomes anyOf: a value that fits several branches passes too.", { rule: "oneOfToAnyOf" });
+    const rest = without(node, ["oneOf"]);
+    if (!Array.isArray(node["anyOf"])) return { ...rest, anyOf: branches };
+    return { ...rest, allOf: [...branchesOf(node, "allOf"), { anyOf: branches }] };
+  },
+};
 
 /** Whether no value of the node can fit both branches, as far as types and literals tell. */
 function disjoint(
@@ -65,60 +63,56 @@ function target(node: JsonSchema | boolean, resolve: (ref: string) => JsonSchema
 }
 
 /** Moves the siblings of an `anyOf` of objects into each branch, so that each is complete and can be closed alone. */
-export function spreadUnions(): Rewrite {
-  return {
-    name: "spreadUnions",
-    apply(node, { lose, isRoot }) {
-      const branches = branchesOf(node, "anyOf");
-      const beside = Object.keys(node).filter(
-        (keyword) =>
-          keyword !== "anyOf" && keyword !== "$defs" && keyword !== "definitions" && !ANNOTATIONS.includes(keyword),
-      );
-      if (branches.length === 0 || beside.length === 0 || !isObjectNode(node)) return node;
-      const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
-      const spread = branches.map((branch) => {
-        if (typeof branch === "boolean") return branch ? shared : false;
-        if (typeof branch["$ref"] === "string") return { allOf: [branch, shared] };
-        return mergeSchemas(branch, shared, lossOf(lose, "anyOf and in a branch"));
-      });
-      const rest = { ...without(node, beside), anyOf: spread };
-      return isRoot ? { type: "object", ...rest } : rest;
-    },
-  };
-}
+export const spreadUnions: Rewrite = {
+  name: "spreadUnions",
+  apply(node, { lose, isRoot }) {
+    const branches = branchesOf(node, "anyOf");
+    const beside = Object.keys(node).filter(
+      (keyword) =>
+        keyword !== "anyOf" && keyword !== "$defs" && keyword !== "definitions" && !ANNOTATIONS.includes(keyword),
+    );
+    if (branches.length === 0 || beside.length === 0 || !isObjectNode(node)) return node;
+    const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
+    const spread = branches.map((branch) => {
+      if (typeof branch === "boolean") return branch ? shared : false;
+      if (typeof branch["$ref"] === "string") return { allOf: [branch, shared] };
+      return mergeSchemas(branch, shared, lossOf(lose, "anyOf and in a branch"));
+    });
+    const rest = { ...without(node, beside), anyOf: spread };
+    return isRoot ? { type: "object", ...rest } : rest;
+  },
+};
 
 /**
  * Turns a union at the root into one object, for dialects that want a plain object there: all properties of all
  * branches; those that every branch requires stay required. A loss, unless only one branch is left.
  */
-export function flattenRootUnion(): Rewrite {
-  return {
-    name: "flattenRootUnion",
-    order: "root",
-    apply(node, { lose, resolve }) {
-      const keyword = unionOf(node);
-      if (keyword === undefined) return node;
-      const clash = lossOf(lose, "the union and in a branch");
-      const { $defs, definitions, ...rest } = node;
-      const branches = leavesOf(rest, resolve, clash);
-      const objects = branches.filter(mayBeObject);
-      if (branches.length !== 1) {
-        lose(`A union at the root becomes one object with the properties of all ${branches.length} branches.`);
-      }
-      const [first, ...others] = objects;
-      const flat = {
-        ...keepOnly(node, ANNOTATIONS),
-        ...(others.reduce(eitherObject, first ?? {}) as object),
-        type: "object",
-        ...($defs !== undefined && { $defs }),
-        ...(definitions !== undefined && { definitions }),
-      };
-      // Nothing else would be left of branches that only require.
-      const isTold = branchesOf(node, keyword).every((branch) => Object.keys(branch).join() === "required");
-      return isTold ? describe(flat, [[keyword, node[keyword]]]) : flat;
-    },
-  };
-}
+export const flattenRootUnion: Rewrite = {
+  name: "flattenRootUnion",
+  order: "root",
+  apply(node, { lose, resolve }) {
+    const keyword = unionOf(node);
+    if (keyword === undefined) return node;
+    const clash = lossOf(lose, "the union and in a branch");
+    const { $defs, definitions, ...rest } = node;
+    const branches = leavesOf(rest, resolve, clash);
+    const objects = branches.filter(mayBeObject);
+    if (branches.length !== 1) {
+      lose(`A union at the root becomes one object with the properties of all ${branches.length} branches.`);
+    }
+    const [first, ...others] = objects;
+    const flat = {
+      ...keepOnly(node, ANNOTATIONS),
+      ...(others.reduce(eitherObject, first ?? {}) as object),
+      type: "object",
+      ...($defs !== undefined && { $defs }),
+      ...(definitions !== undefined && { definitions }),
+    };
+    // Nothing else would be left of branches that only require.
+    const isTold = branchesOf(node, keyword).every((branch) => Object.keys(branch).join() === "required");
+    return isTold ? describe(flat, [[keyword, node[keyword]]]) : flat;
+  },
+};
 
 /** An object also fits a branch without a type: then nothing is required, and any property may be there. */
 function mayBeObject(branch: JsonSchema): boolean {
@@ -197,29 +191,27 @@ function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): Js
 }
 
 /** `type: ["string", "integer"]` becomes an `anyOf` with one type per branch, each with the keywords for its type. */
-export function typeArrayToAnyOf(): Rewrite {
-  return {
-    name: "typeArrayToAnyOf",
-    apply(node, { lose }) {
-      const { type, enum: values, ...rest } = node;
-      if (!Array.isArray(type)) return node;
-      const types = typesOf(node);
-      if (types.length === 1) return { ...node, type: types[0] };
-      if (Array.isArray(node["anyOf"])) {
-        lose(`type ${types.join(" or ")} beside anyOf is left out.`);
-        return without(node, ["type"]);
-      }
-      const about = (wanted: string | undefined) =>
-        Object.fromEntries(Object.entries(rest).filter(([keyword]) => typeOfKeyword(keyword) === wanted));
-      const branches = types.flatMap((one) => {
-        const branch = { type: one, ...about(one === "integer" ? "number" : one) };
-        if (!Array.isArray(values)) return [branch];
-        const fitting = values.filter(
-          (value) => typeOfValue(value) === one || (one === "number" && typeof value === "number"),
-        );
-        return fitting.length === 0 ? [] : [{ ...branch, enum: fitting }];
-      });
-      return { ...about(undefined), anyOf: branches };
-    },
-  };
-}
+export const typeArrayToAnyOf: Rewrite = {
+  name: "typeArrayToAnyOf",
+  apply(node, { lose }) {
+    const { type, enum: values, ...rest } = node;
+    if (!Array.isArray(type)) return node;
+    const types = typesOf(node);
+    if (types.length === 1) return { ...node, type: types[0] };
+    if (Array.isArray(node["anyOf"])) {
+      lose(`type ${types.join(" or ")} beside anyOf is left out.`);
+      return without(node, ["type"]);
+    }
+    const about = (wanted: string | undefined) =>
+      Object.fromEntries(Object.entries(rest).filter(([keyword]) => typeOfKeyword(keyword) === wanted));
+    const branches = types.flatMap((one) => {
+      const branch = { type: one, ...about(one === "integer" ? "number" : one) };
+      if (!Array.isArray(values)) return [branch];
+      const fitting = values.filter(
+        (value) => typeOfValue(value) === one || (one === "number" && typeof value === "number"),
+      );
+      return fitting.length === 0 ? [] : [{ ...branch, enum: fitting }];
+    });
+    return { ...about(undefined), anyOf: branches };
+  },
+};

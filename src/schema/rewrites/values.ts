@@ -9,51 +9,45 @@ import { sameValue } from "./merge.ts";
 import { propertiesOf, requiredOf, typesOf } from "./types.ts";
 
 /** `const: "x"` becomes `enum: ["x"]`, with its type if none is named. */
-export function constToEnum(): Rewrite {
-  return {
-    name: "constToEnum",
-    apply(node) {
-      if (!Object.hasOwn(node, "const")) return node;
-      const { const: value, ...rest } = node;
-      return { ...(rest["type"] === undefined && { type: typeOfValue(value) }), ...rest, enum: [value] };
-    },
-  };
-}
+export const constToEnum: Rewrite = {
+  name: "constToEnum",
+  apply(node) {
+    if (!Object.hasOwn(node, "const")) return node;
+    const { const: value, ...rest } = node;
+    return { ...(rest["type"] === undefined && { type: typeOfValue(value) }), ...rest, enum: [value] };
+  },
+};
 
 /**
  * Leaves `enum` to strings, for dialects whose enums hold nothing else. Other values are a loss: the type is kept, and
  * the description lists the values. As strings they would come back as strings, which only a coercing tool could take.
  */
-export function stringEnums(): Rewrite {
-  return {
-    name: "stringEnums",
-    apply(node, { lose }) {
-      const { enum: values, ...rest } = node;
-      if (!Array.isArray(values) || values.every((value) => typeof value === "string")) return node;
-      lose("A list of non-string values is kept in the description only.", { rule: "unsupported:enum" });
-      const types = [...new Set(values.map(typeOfValue))];
-      const type = rest["type"] ?? (types.length === 1 ? types[0] : types);
-      return describe({ ...rest, type }, [["one of", values]]);
-    },
-  };
-}
+export const stringEnums: Rewrite = {
+  name: "stringEnums",
+  apply(node, { lose }) {
+    const { enum: values, ...rest } = node;
+    if (!Array.isArray(values) || values.every((value) => typeof value === "string")) return node;
+    lose("A list of non-string values is kept in the description only.", { rule: "unsupported:enum" });
+    const types = [...new Set(values.map(typeOfValue))];
+    const type = rest["type"] ?? (types.length === 1 ? types[0] : types);
+    return describe({ ...rest, type }, [["one of", values]]);
+  },
+};
 
 /**
  * Gives every node a type, inferred from its other keywords. A node that allows any value is a loss: it becomes any
  * string, number or boolean, or null.
  */
-export function ensureType(): Rewrite {
-  return {
-    name: "ensureType",
-    apply(node, { lose }) {
-      if (typesOf(node).length > 0 || UNTYPED.some((keyword) => Object.hasOwn(node, keyword))) return node;
-      const types = impliedTypes(node);
-      if (types.length > 0) return { type: types.length === 1 ? types[0] : types, ...node };
-      lose("A value of any type cannot be expressed.");
-      return { type: ["string", "number", "boolean", "null"], ...node };
-    },
-  };
-}
+export const ensureType: Rewrite = {
+  name: "ensureType",
+  apply(node, { lose }) {
+    if (typesOf(node).length > 0 || UNTYPED.some((keyword) => Object.hasOwn(node, keyword))) return node;
+    const types = impliedTypes(node);
+    if (types.length > 0) return { type: types.length === 1 ? types[0] : types, ...node };
+    lose("A value of any type cannot be expressed.");
+    return { type: ["string", "number", "boolean", "null"], ...node };
+  },
+};
 
 /** Nodes with one of these have their type elsewhere. */
 const UNTYPED = ["$ref", "anyOf", "oneOf", "allOf", "not", "if"];
@@ -65,28 +59,24 @@ function impliedTypes(node: JsonSchema): readonly string[] {
 }
 
 /** Tuples in their 2020-12 form: earlier drafts have a list under `items`, for which APIs reject the whole request. */
-export function listedItemsToPrefixItems(): Rewrite {
-  return {
-    name: "listedItemsToPrefixItems",
-    apply(node) {
-      const { items, additionalItems, ...rest } = node;
-      if (!Array.isArray(items)) return node;
-      return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
-    },
-  };
-}
+export const listedItemsToPrefixItems: Rewrite = {
+  name: "listedItemsToPrefixItems",
+  apply(node) {
+    const { items, additionalItems, ...rest } = node;
+    if (!Array.isArray(items)) return node;
+    return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
+  },
+};
 
 /** An array whose items may be anything has to say so. */
-export function ensureItems(): Rewrite {
-  return {
-    name: "ensureItems",
-    apply(given, context) {
-      const node = loosenAround(given, context, losesUnevaluated);
-      if (!lacksItems(node)) return node;
-      return { ...dropKeywords(["unevaluatedItems"]).apply(node, context), items: {} };
-    },
-  };
-}
+export const ensureItems: Rewrite = {
+  name: "ensureItems",
+  apply(given, context) {
+    const node = loosenAround(given, context, losesUnevaluated);
+    if (!lacksItems(node)) return node;
+    return { ...dropKeywords(["unevaluatedItems"]).apply(node, context), items: {} };
+  },
+};
 
 function lacksItems(node: JsonSchema): boolean {
   return typesOf(node).includes("array") && !Object.hasOwn(node, "items");
@@ -98,27 +88,25 @@ function losesUnevaluated(node: JsonSchema): boolean {
 }
 
 /** Turns a tuple into a list of one kind of item. A loss: which item belongs where is given up. */
-export function tuplesToArrays(): Rewrite {
-  return {
-    name: "tuplesToArrays",
-    apply(given, context) {
-      const node = listedItemsToPrefixItems().apply(given, context);
-      const { prefixItems: tuple, items: more, unevaluatedItems, ...rest } = node;
-      if (!Array.isArray(tuple)) return given;
-      context.lose("A tuple becomes a list of any of its items, in any order.");
-      const isClosed = isNothing(more) || isNothing(unevaluatedItems);
-      const kinds = [...tuple, ...(isRecord(more) ? [more] : [])]
-        .map((item) => (item === true ? {} : item))
-        .filter((item) => !isNothing(item));
-      const distinct = kinds.filter((item, index) => kinds.findIndex((other) => sameValue(other, item)) === index);
-      return {
-        ...rest,
-        items: distinct.length > 1 ? { anyOf: distinct } : (distinct[0] ?? {}),
-        ...(isClosed && { maxItems: node["maxItems"] ?? tuple.length }),
-      };
-    },
-  };
-}
+export const tuplesToArrays: Rewrite = {
+  name: "tuplesToArrays",
+  apply(given, context) {
+    const node = listedItemsToPrefixItems.apply(given, context);
+    const { prefixItems: tuple, items: more, unevaluatedItems, ...rest } = node;
+    if (!Array.isArray(tuple)) return given;
+    context.lose("A tuple becomes a list of any of its items, in any order.");
+    const isClosed = isNothing(more) || isNothing(unevaluatedItems);
+    const kinds = [...tuple, ...(isRecord(more) ? [more] : [])]
+      .map((item) => (item === true ? {} : item))
+      .filter((item) => !isNothing(item));
+    const distinct = kinds.filter((item, index) => kinds.findIndex((other) => sameValue(other, item)) === index);
+    return {
+      ...rest,
+      items: distinct.length > 1 ? { anyOf: distinct } : (distinct[0] ?? {}),
+      ...(isClosed && { maxItems: node["maxItems"] ?? tuple.length }),
+    };
+  },
+};
 
 /** `false`, or the form that {@link withoutBooleanSchemas} and zod give it. */
 function isNothing(schema: unknown): boolean {
@@ -126,31 +114,29 @@ function isNothing(schema: unknown): boolean {
 }
 
 /** `true` becomes `{}`; a forbidden property is left out, any other `false` becomes `{ not: {} }`. */
-export function withoutBooleanSchemas(): Rewrite {
-  return {
-    name: "withoutBooleanSchemas",
-    apply(node, context) {
-      let changed = loosenAround(node, context, losesForbidden);
-      const properties = propertiesOf(changed);
-      const forbidden = forbiddenIn(changed);
-      if (forbidden.length > 0) {
-        if (losesForbidden(changed))
-          context.lose(`Properties that must not be there are left out: ${forbidden.join(", ")}.`);
-        changed = {
-          ...changed,
-          properties: without(properties as JsonSchema, forbidden),
-          ...(changed["required"] !== undefined && {
-            required: requiredOf(changed).filter((name) => !forbidden.includes(name)),
-          }),
-        };
-      }
-      return mapAnySubschemas(changed, (child, _, keyword) => {
-        if (typeof child !== "boolean" || MAY_BE_BOOLEAN.includes(keyword)) return child;
-        return child ? {} : { not: {} };
-      });
-    },
-  };
-}
+export const withoutBooleanSchemas: Rewrite = {
+  name: "withoutBooleanSchemas",
+  apply(node, context) {
+    let changed = loosenAround(node, context, losesForbidden);
+    const properties = propertiesOf(changed);
+    const forbidden = forbiddenIn(changed);
+    if (forbidden.length > 0) {
+      if (losesForbidden(changed))
+        context.lose(`Properties that must not be there are left out: ${forbidden.join(", ")}.`);
+      changed = {
+        ...changed,
+        properties: without(properties as JsonSchema, forbidden),
+        ...(changed["required"] !== undefined && {
+          required: requiredOf(changed).filter((name) => !forbidden.includes(name)),
+        }),
+      };
+    }
+    return mapAnySubschemas(changed, (child, _, keyword) => {
+      if (typeof child !== "boolean" || MAY_BE_BOOLEAN.includes(keyword)) return child;
+      return child ? {} : { not: {} };
+    });
+  },
+};
 
 function forbiddenIn(node: JsonSchema): readonly string[] {
   const properties = propertiesOf(node);
