@@ -46,16 +46,7 @@ function isAmbiguous(source: string, longestCount: number): boolean | undefined 
 
   readAlternatives();
   if (isDoubled) return true;
-  if (edges.length > MAX_STATES || pattern.length > MAX_LENGTH) return undefined;
-  const states = [...edges.keys()];
-  const after = edges.map(reached);
-  const seen = new Set<number>();
-  return states.some((start) => {
-    if (seen.has(start)) return false;
-    const loop = states.filter((state) => after[start]!.has(state) && after[state]!.has(start));
-    for (const state of loop) seen.add(state); // what holds for one state of a loop holds for all
-    return canPart(start, loop);
-  });
+  return edges.length > MAX_STATES || pattern.length > MAX_LENGTH ? undefined : hasTwoWays();
 
   function readAlternatives(): Part {
     let all = readSequence();
@@ -137,6 +128,18 @@ function isAmbiguous(source: string, longestCount: number): boolean | undefined 
         isDoubled ||= edges[one]!.has(other);
         edges[one]!.add(other);
       }
+  }
+
+  function hasTwoWays(): boolean {
+    const states = [...edges.keys()];
+    const after = edges.map(reached);
+    const seen = new Set<number>();
+    return states.some((start) => {
+      if (seen.has(start)) return false;
+      const loop = states.filter((state) => after[start]!.has(state) && after[state]!.has(start));
+      for (const state of loop) seen.add(state); // what holds for one state of a loop holds for all
+      return canPart(start, loop);
+    });
   }
 
   /** Whether two readers of one text can leave a state together, diverge within the loop, and return together. */
