@@ -5,8 +5,14 @@ import type { JsonSchema } from "./types.ts";
 /** What a keyword holds: one schema, a list or a record of them, a number, or another value. */
 export type Holding = "schema" | "list" | "record" | "number" | "value";
 
-/** The keywords that hold schemas, and those about values of one type: what they hold, and that type. */
-export const KEYWORDS: ReadonlyMap<string, { readonly holds: Holding; readonly type: string | undefined }> = new Map(
+interface Keyword {
+  readonly holds: Holding;
+  /** Of the values that it is about (`number` for `integer` too); `undefined` if it is about all. */
+  readonly type: string | undefined;
+}
+
+/** The keywords that hold schemas, and those about values of one type. */
+export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
   (
     [
       ["schema", undefined, "not if then else"],
@@ -27,16 +33,18 @@ export const KEYWORDS: ReadonlyMap<string, { readonly holds: Holding; readonly t
       ["value", "array", "uniqueItems"],
       ["value", "object", "required dependentRequired"],
     ] as const
-  ).flatMap(([holds, type, keywords]) => keywords.split(" ").map((keyword) => [keyword, { holds, type }])),
+  ).flatMap(([holds, type, keywords]) =>
+    keywords.split(" ").map((keyword): [string, Keyword] => [keyword, { holds, type }]),
+  ),
 );
 
-/** The type that a keyword is about (`number` for `integer` too); `undefined` if it is about any. */
 export function typeOfKeyword(keyword: string): string | undefined {
   return KEYWORDS.get(keyword)?.type;
 }
 
 export function holdsSchemas(keyword: string): boolean {
-  return ["schema", "list", "record"].includes(KEYWORDS.get(keyword)?.holds!);
+  const holds = KEYWORDS.get(keyword)?.holds;
+  return holds === "schema" || holds === "list" || holds === "record";
 }
 
 /** Keywords that describe, for people and for the model, and constrain nothing. */
