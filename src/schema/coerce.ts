@@ -15,6 +15,7 @@ import {
   unionsOf,
   type Walk,
 } from "./fits.ts";
+import { propertiesOf, requiredOf } from "./fields.ts";
 import { isRecord } from "./json.ts";
 import type { JsonSchema } from "./types.ts";
 
@@ -51,8 +52,7 @@ export function mayForceNulls(schema: JsonSchema): boolean {
 function hasOptional(node: unknown): boolean {
   if (Array.isArray(node)) return node.some(hasOptional);
   if (!isRecord(node)) return false;
-  const { required } = node;
-  if (namesIn(node).some((name) => !Array.isArray(required) || !required.includes(name))) return true;
+  if (namesIn(node).some((name) => isOptional(name, [node]))) return true;
   return Object.values(node).some(hasOptional);
 }
 
@@ -205,7 +205,7 @@ function withoutKeys(object: object, isLeftOut: (key: string, item: unknown) => 
 }
 
 /** As a property, or among the names that a record may have. */
-function isListed(key: string, parts: readonly Record<string, unknown>[]): boolean {
+function isListed(key: unknown, parts: readonly Record<string, unknown>[]): boolean {
   return parts.some((part) => namesIn(part).includes(key));
 }
 
@@ -228,13 +228,12 @@ function listsTheSame(parts: readonly Record<string, unknown>[], object: object,
 }
 
 function namesIn(part: Record<string, unknown>): readonly unknown[] {
-  const { properties } = part;
-  return [...(isRecord(properties) ? Object.keys(properties) : []), ...(listedNames(part) ?? [])];
+  return [...Object.keys(propertiesOf(part)), ...(listedNames(part) ?? [])];
 }
 
 /** Listed, but required by no part. */
-function isOptional(key: string, parts: readonly Record<string, unknown>[]): boolean {
-  return isListed(key, parts) && !parts.some(({ required }) => Array.isArray(required) && required.includes(key));
+function isOptional(key: unknown, parts: readonly Record<string, unknown>[]): boolean {
+  return isListed(key, parts) && !parts.some((part) => (requiredOf(part) as readonly unknown[]).includes(key));
 }
 
 function convertPlainly(

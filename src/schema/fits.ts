@@ -1,4 +1,5 @@
-import { isRecord, typeOfValue } from "./json.ts";
+import { branchesOf, propertiesOf, requiredOf } from "./fields.ts";
+import { getOwn, isRecord, typeOfValue } from "./json.ts";
 import { resolveRef } from "./refs.ts";
 import type { JsonSchema } from "./types.ts";
 import { takeStep, type Work } from "./work.ts";
@@ -36,7 +37,7 @@ export function conjunction(schema: unknown, walk: Walk): Record<string, unknown
     step(walk, parts.length);
     parts.push(part);
     if (typeof part["$ref"] === "string") add(resolveRef(walk.root, part["$ref"]));
-    if (Array.isArray(part["allOf"])) part["allOf"].forEach(add);
+    branchesOf(part, "allOf").forEach(add);
   };
   add(schema);
   return parts;
@@ -66,8 +67,8 @@ function ownTypes(part: Record<string, unknown>): Set<string> | undefined {
 }
 
 /** The alternatives of each part: in every list, one must fit. */
-export function unionsOf(part: Record<string, unknown>): unknown[][] {
-  return [part["anyOf"], part["oneOf"]].filter((list): list is unknown[] => Array.isArray(list) && list.length > 0);
+export function unionsOf(part: Record<string, unknown>): (readonly unknown[])[] {
+  return [branchesOf(part, "anyOf"), branchesOf(part, "oneOf")].filter((list) => list.length > 0);
 }
 
 /** The values that a schema lists; `undefined` if it lists none. */
@@ -85,9 +86,10 @@ export function listedNames({ propertyNames }: Record<string, unknown>): readonl
 export function propertySchemas(parts: readonly Record<string, unknown>[], key: string): unknown[] {
   const schemas: unknown[] = [];
   for (const part of parts) {
-    const { properties, patternProperties, additionalProperties } = part;
+    const { patternProperties, additionalProperties } = part;
+    const own = getOwn(propertiesOf(part), key);
     if (listedNames(part)?.includes(key) === false) schemas.push(false);
-    if (isRecord(properties) && Object.hasOwn(properties, key)) schemas.push(properties[key]);
+    if (own !== undefined) schemas.push(own);
     else if (patternProperties === undefined && additionalProperties !== undefined) schemas.push(additionalProperties);
   }
   return schemas;
@@ -134,9 +136,7 @@ export function fits(
     return value.every((item, index) => itemSchemas(parts, index).every((one) => fitsInside(item, one)));
   }
   if (!isRecord(value)) return true;
-  for (const { required } of parts) {
-    if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, name))) return false;
-  }
+  if (!parts.flatMap(requiredOf).every((name) => Object.hasOwn(value, name))) return false;
   return Object.keys(value).every((key) => {
     if (beside !== undefined && isClosedTo(key, parts) && !isKnown(key, beside)) return false;
     return propertySchemas(parts, key).every((one) => fitsInside(value[key], one));

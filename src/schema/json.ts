@@ -29,6 +29,8 @@ export function setOwn(object: object, key: string, value: unknown): void {
 }
 
 /** The own property, or `undefined`: `constructor` and `toString` are not properties of a JSON object. */
+export function getOwn<T>(object: Readonly<Record<string, T>>, key: string): T | undefined;
+export function getOwn(object: unknown, key: string): unknown;
 export function getOwn(object: unknown, key: string): unknown {
   return typeof object === "object" && object !== null && Object.hasOwn(object, key)
     ? (object as Record<string, unknown>)[key]

@@ -3,7 +3,7 @@ import { ANNOTATIONS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { mergeSchemas } from "./merge.ts";
-import { branchesOf } from "./types.ts";
+import { branchesOf } from "../fields.ts";
 
 /** How many references may be merged inside the targets of others: they multiply. */
 const MAX_NESTED = 300;

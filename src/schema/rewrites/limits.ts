@@ -1,7 +1,7 @@
 import type { Rewrite } from "../lower.ts";
 import { eachSubschema, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { isObjectNode, propertiesOf } from "./types.ts";
+import { isObjectNode, propertiesOf } from "../fields.ts";
 
 /** How much a schema may have in total, its definitions included. */
 export interface SchemaLimits {

@@ -3,7 +3,7 @@ import type { RewriteContext } from "../lower.ts";
 import { reaching } from "../refs.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords } from "./keywords.ts";
-import { branchesOf } from "./types.ts";
+import { branchesOf } from "../fields.ts";
 import { oneOfToAnyOf } from "./unions.ts";
 
 /**

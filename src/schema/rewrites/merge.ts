@@ -1,9 +1,9 @@
 import { commonTypes } from "../fits.ts";
-import { isRecord } from "../json.ts";
+import { getOwn, isRecord } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { own, propertiesOf } from "./types.ts";
+import { propertiesOf } from "../fields.ts";
 
 /** Called for each keyword that the result expresses less exactly than the two schemas did. */
 export type Conflict = (keyword: string) => void;
@@ -108,8 +108,8 @@ function mergeObjects(
   const names = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])];
   if (names.length > 0) {
     const entries = names.map((name) => {
-      const one = own(ours, name) ?? otherProperty(first);
-      const other = own(theirs, name) ?? otherProperty(second);
+      const one = getOwn(ours, name) ?? otherProperty(first);
+      const other = getOwn(theirs, name) ?? otherProperty(second);
       // Closed on one side, named on the other: read strictly nothing fits; both was meant.
       if (one === undefined || other === undefined) {
         conflict("additionalProperties");

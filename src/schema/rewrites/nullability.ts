@@ -3,7 +3,7 @@ import type { Rewrite, RewriteContext } from "../lower.ts";
 import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { branchesOf, typesOf } from "./types.ts";
+import { branchesOf, typesOf } from "../fields.ts";
 
 /** `nullable: true` of OpenAPI 3.0 becomes a type: for dialects without the keyword. */
 export const nullableToType: Rewrite = {

@@ -1,10 +1,10 @@
 import { listedNames } from "../fits.ts";
-import { isRecord } from "../json.ts";
+import { getOwn, isRecord } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { nullableProperty } from "./nullability.ts";
-import { isObjectNode, own, propertiesOf, requiredOf, typesOf } from "./types.ts";
+import { isObjectNode, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
  * A record with listed names (`z.record(z.enum(["a", "b"]), …)`) becomes an object with these properties; TypeBox's
@@ -20,7 +20,7 @@ export const listedNamesToProperties: Rewrite = {
       return { ...without(node, ["patternProperties"]), additionalProperties: patternProperties["^(.*)$"] };
     if (names === undefined || !names.every((name) => typeof name === "string")) return node;
     if (patternProperties !== undefined || !Object.keys(stated).every((name) => names.includes(name))) return node;
-    const properties = names.map((name) => [name, own(stated, name) ?? value]);
+    const properties = names.map((name) => [name, getOwn(stated, name) ?? value]);
     return { ...rest, properties: Object.fromEntries(properties), additionalProperties: false };
   },
 };
@@ -78,7 +78,7 @@ export const requireAll: Rewrite = {
     const names = Object.keys(properties);
     const required = new Set(requiredOf(node));
     const nullable = names.map((name) => {
-      const property = own(properties, name) as JsonSchema | boolean;
+      const property = getOwn(properties, name) as JsonSchema | boolean;
       return [name, required.has(name) ? property : nullableProperty(property, context)];
     });
     return { ...node, properties: Object.fromEntries(nullable), required: names };

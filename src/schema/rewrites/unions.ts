@@ -1,11 +1,11 @@
 import { commonTypes, literals } from "../fits.ts";
-import { isRecord, typeOfValue } from "../json.ts";
+import { getOwn, isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { ANNOTATIONS, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { lossOf, mergeSchemas, sameValue, type Conflict } from "./merge.ts";
-import { branchesOf, isObjectNode, own, propertiesOf, requiredOf, typesOf } from "./types.ts";
+import { branchesOf, isObjectNode, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
  * `oneOf` becomes `anyOf`. No loss if no value can fit two branches (different types, or one property with different
@@ -42,7 +42,7 @@ function disjoint(
   // A property that both require, with no value in common. That tells nothing about values that are not objects.
   if (![first, second, node].some((schema) => typesOf(schema).join() === "object")) return false;
   return requiredOf(first).some((name) => {
-    const [mine, yours] = [own(propertiesOf(first), name), own(propertiesOf(second), name)];
+    const [mine, yours] = [getOwn(propertiesOf(first), name), getOwn(propertiesOf(second), name)];
     if (mine === undefined || yours === undefined || !requiredOf(second).includes(name)) return false;
     return excludes(target(mine, resolve), target(yours, resolve));
   });
@@ -154,7 +154,7 @@ function eitherObject(first: JsonSchema, second: JsonSchema): JsonSchema {
   const [ours, theirs] = [propertiesOf(first), propertiesOf(second)];
   const names = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])];
   const properties = names.map((name) => {
-    const [one, other] = [own(ours, name), own(theirs, name)];
+    const [one, other] = [getOwn(ours, name), getOwn(theirs, name)];
     if (one === undefined || other === undefined || sameValue(one, other)) return [name, one ?? other];
     return [name, eitherValue(one, other)];
   });

@@ -6,7 +6,7 @@ import type { JsonSchema } from "../types.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
 import { sameValue } from "./merge.ts";
-import { propertiesOf, requiredOf, typesOf } from "./types.ts";
+import { propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /** `const: "x"` becomes `enum: ["x"]`, with its type if none is named. */
 export const constToEnum: Rewrite = {

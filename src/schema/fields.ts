@@ -1,5 +1,5 @@
-import { isRecord } from "../json.ts";
-import type { JsonSchema } from "../types.ts";
+import { isRecord } from "./json.ts";
+import type { JsonSchema } from "./types.ts";
 
 /** The types that a node names; empty if it names none. */
 export function typesOf({ type }: JsonSchema): readonly string[] {
@@ -16,17 +16,13 @@ export function isObjectNode(node: JsonSchema): boolean {
 
 const OBJECT_KEYWORDS = ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"];
 
-/** The properties of a node; empty if it has none. Read with `Object.entries` or {@link own}. */
+/** The properties of a node; empty if it has none. Read with `Object.entries` or `getOwn`. */
 export function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonSchema | boolean>> {
   return isRecord(properties) ? (properties as Record<string, JsonSchema | boolean>) : {};
 }
 
 export function requiredOf({ required }: JsonSchema): readonly string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
-}
-
-export function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 /** The list under a keyword that holds schemas; empty if there is none. */
