@@ -12,12 +12,10 @@ export function dropKeywords(keywords: readonly string[]): Rewrite {
   return {
     name: "dropKeywords",
     apply(node, { lose }) {
-      const present = keywords.filter((keyword) => Object.hasOwn(node, keyword));
-      if (present.length === 0) return node;
-      const telling = present.filter((keyword) => !saysNothing(keyword, node));
+      const telling = keywords.filter((keyword) => Object.hasOwn(node, keyword) && !saysNothing(keyword, node));
       for (const keyword of telling) lose(`${keyword} is ${IN_DESCRIPTION}.`, { rule: `unsupported:${keyword}` });
       return describe(
-        without(node, present),
+        without(node, keywords),
         telling.map((keyword) => [keyword, node[keyword]]),
       );
     },
@@ -28,7 +26,7 @@ export function dropKeywords(keywords: readonly string[]): Rewrite {
 export function dropAnnotations(keywords: readonly string[]): Rewrite {
   return {
     name: "dropAnnotations",
-    apply: (node) => (keywords.some((keyword) => Object.hasOwn(node, keyword)) ? without(node, keywords) : node),
+    apply: (node) => without(node, keywords),
   };
 }
 
@@ -41,7 +39,7 @@ export function keepKeywords(keywords: readonly string[]): Rewrite {
     name: "keepKeywords",
     apply(node, context) {
       const others = Object.keys(node).filter((keyword) => !keywords.includes(keyword));
-      return others.length === 0 ? node : without(dropKeywords(others.filter(binds)).apply(node, context), others);
+      return without(dropKeywords(others.filter(binds)).apply(node, context), others);
     },
   };
 }
@@ -152,7 +150,8 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** A node without some of its keywords. */
+/** A node without some of its keywords; the same object if it has none of them. */
 export function without(node: JsonSchema, keywords: readonly string[]): JsonSchema {
+  if (!keywords.some((keyword) => Object.hasOwn(node, keyword))) return node;
   return Object.fromEntries(Object.entries(node).filter(([keyword]) => !keywords.includes(keyword)));
 }

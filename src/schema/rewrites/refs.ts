@@ -30,7 +30,7 @@ export const inlineRefs: Rewrite = {
         context.lose(`${ref} is recursive and this dialect has no references; the recursion is cut.`, { at: schema });
         return { ...shell(target), ...expand(beside, open) };
       }
-      const inlined = expand(without(target, DEFINITIONS), [...open, target]);
+      const inlined = expand({ ...without(target, DEFINITIONS) }, [...open, target]);
       if (Object.keys(beside).length === 0) return inlined;
       return mergeSchemas(
         expand(beside, open),
@@ -45,8 +45,7 @@ export const inlineRefs: Rewrite = {
 const DEFINITIONS: readonly string[] = ["$defs", "definitions", "$anchor", "$dynamicAnchor", "$id"];
 
 function dropDefinitions(node: JsonSchema): JsonSchema {
-  const rest = DEFINITIONS.some((keyword) => Object.hasOwn(node, keyword)) ? without(node, DEFINITIONS) : node;
-  return mapSubschemas(rest, dropDefinitions);
+  return mapSubschemas(without(node, DEFINITIONS), dropDefinitions);
 }
 
 /** What is left of a schema whose content cannot be expressed. */
