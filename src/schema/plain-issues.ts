@@ -28,6 +28,7 @@ export function readIssues(
   const seen = new Set<string>();
   return issuesOf(placed(units)).filter((issue) => {
     const key = JSON.stringify(issue);
+    if (!explained.has(issue)) explained.set(issue, []);
     return !seen.has(key) && seen.add(key);
   });
 
@@ -54,11 +55,14 @@ export function readIssues(
         failed.add(list[index]!.instanceLocation);
       }
       if (isKnown) continue;
-      if (isUnion) found.push(...alternatives(unit, children, isName));
-      else if (keyword === "propertyNames")
+      if (keyword === "propertyNames") {
         for (const { message, path } of issuesOf(children, keywordLocation.length, true))
-          found.push({ message: `the property name ${message}`, path });
-      else found.push(leaf(unit, isName));
+          found.push(...explaining([{ message: `the property name ${message}`, path }], path));
+        continue;
+      }
+      const own = isUnion ? alternatives(unit, children, isName) : [leaf(unit, isName)];
+      const isOneOfMany = (isUnion || keyword === "type") && isChoice(keywordValue(unit));
+      found.push(...(isOneOfMany ? explaining(own, locate(instanceLocation, value).path) : own));
     }
     return found;
   }
@@ -196,6 +200,26 @@ export function readIssues(
     }
     return schema;
   }
+}
+
+/** The issues made here: where the alternatives, or the name, are that each is about. */
+const explained = new WeakMap<Issue, string[]>();
+
+function explaining(issues: Issue[], path: Path): Issue[] {
+  for (const issue of issues) explained.set(issue, [...(explained.get(issue) ?? []), path.join("/")]);
+  return issues;
+}
+
+/** Whether an issue was made here and, with a path, says why none of the alternatives there fits, or not the name. */
+export function isPlainIssue(issue: Issue, path?: Path): boolean {
+  const about = explained.get(issue);
+  return about !== undefined && (path === undefined || about.includes(path.join("/")));
+}
+
+/** A list of schemas or of types, null not counted. */
+function isChoice(list: unknown): boolean {
+  if (!Array.isArray(list)) return false;
+  return list.filter((one) => one !== "null" && getOwn(one, "type") !== "null").length > 1;
 }
 
 /** What a value must do, by the keyword that says so; the keyword's value follows. */
