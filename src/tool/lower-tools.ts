@@ -86,24 +86,24 @@ function warn(adapter: string, tool: Tool, losses: readonly Loss[]): void {
   const adapters = warned.get(tool) ?? new Set();
   if (adapters.has(adapter)) return;
   warned.set(tool, adapters.add(adapter));
+  const message = summary(adapter, losses);
   console.warn(
-    `toolstream: ${adapter} cannot express all of the input schema of ${tool.name}: ${losses.map(describeLoss).join("; ")}. ` +
-      `Inputs are still validated against the whole schema. Set onLoss to change what happens here.`,
+    `toolstream: ${message} Inputs are still validated against the whole schema. Set onLoss to change what happens here.`,
   );
 }
 
 function lossError(adapter: string, losses: readonly Loss[]): ToolError {
+  const message = `${summary(adapter, losses)} Change the schema, or set onLoss to "warn" or "ignore".`;
+  const issues = losses.map((loss) => ({
+    message: `${loss.tool}: ${loss.rule}: ${loss.message}`,
+    path: pointerSteps(loss.path),
+  }));
+  return new ToolError("schema_loss", message, { issues });
+}
+
+function summary(adapter: string, losses: readonly Loss[]): string {
   const names = [...new Set(losses.map((loss) => loss.tool))].join(", ");
-  return new ToolError(
-    "schema_loss",
-    `${adapter} cannot express all of the input schema of ${names}: ${losses.map(describeLoss).join("; ")}. Change the schema, or set onLoss to "warn" or "ignore".`,
-    {
-      issues: losses.map((loss) => ({
-        message: `${loss.tool}: ${loss.rule}: ${loss.message}`,
-        path: pointerSteps(loss.path),
-      })),
-    },
-  );
+  return `${adapter} cannot express all of the input schema of ${names}: ${losses.map(describeLoss).join("; ")}.`;
 }
 
 /** A loss in one line: `at /properties/n: unsupported:minimum: ...`. */
