@@ -22,25 +22,14 @@ export function withinLimits(limits: SchemaLimits): Rewrite {
     name: "withinLimits",
     order: "root",
     apply(node, { lose }) {
-      const size = sizeOf(node);
-      for (const [what, words] of MEASURES) {
-        if (size[what] <= limits[what]) continue;
-        lose(`The schema has ${size[what]} ${words}, and no more than ${limits[what]} are taken.`, {
-          rule: `limit:${what}`,
-        });
+      for (const [what, size] of Object.entries(sizeOf(node))) {
+        const limit = limits[what as keyof SchemaLimits];
+        if (size > limit) lose(`${what}: ${size}, and no more than ${limit} are taken.`, { rule: `limit:${what}` });
       }
       return node;
     },
   };
 }
-
-const MEASURES = Object.entries({
-  properties: "properties",
-  nesting: "levels of objects",
-  values: "values in its lists of values",
-  characters: "characters in names and values",
-  list: "characters in one long list of values",
-} satisfies Record<keyof SchemaLimits, string>) as [keyof SchemaLimits, string][];
 
 function sizeOf(schema: JsonSchema): SchemaLimits {
   const size = { properties: 0, nesting: nestingOf(schema), values: 0, characters: 0, list: 0 };
