@@ -4,7 +4,7 @@ import { copyJson, getOwn, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
 import { encodeToken, percentDecoded } from "./pointer.ts";
-import { ANNOTATIONS, eachSubschema, holdsSchemas, KEYWORDS } from "./subschemas.ts";
+import { ANNOTATIONS, eachSubschema, holdsSchemas, IN_PLACE, KEYWORDS } from "./subschemas.ts";
 
 const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
 const MAX_DEPTH = 200;
@@ -119,9 +119,6 @@ export function placesIn(value: unknown, places = new Set<string>()): ReadonlySe
   if (typeof ref === "string") places.add(percentDecoded(ref.slice(ref.indexOf("#"))));
   return places;
 }
-
-/** Their schemas apply to the same value, not to one inside it. */
-const IN_PLACE = new Set("allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "));
 
 /**
  * Checks that every `$ref` leads to a place in the schema, and no chain of them back to itself without going into the

@@ -47,6 +47,11 @@ export function holdsSchemas(keyword: string): boolean {
   return holds === "schema" || holds === "list" || holds === "record";
 }
 
+/** Keywords whose schemas are about the value itself, not one inside it. */
+export const IN_PLACE: ReadonlySet<string> = new Set(
+  "$ref $dynamicRef allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "),
+);
+
 /** Keywords that describe, for people and for the model, and constrain nothing. */
 export const ANNOTATIONS: readonly string[] = [
   "title",

@@ -1,5 +1,5 @@
 import type { Rewrite } from "../lower.ts";
-import { ANNOTATIONS, mapSubschemas } from "../subschemas.ts";
+import { ANNOTATIONS, IN_PLACE, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { mergeSchemas } from "./merge.ts";
@@ -74,11 +74,9 @@ export const foldAllOf: Rewrite = {
 /** With no other subschema next to it, `unevaluatedProperties: false` is `additionalProperties: false`. */
 function closeEvaluated(node: JsonSchema): JsonSchema {
   if (node["unevaluatedProperties"] !== false || node["additionalProperties"] !== undefined) return node;
-  if (APPLICATORS.some((keyword) => Object.hasOwn(node, keyword))) return node;
+  if (Object.keys(node).some((keyword) => IN_PLACE.has(keyword))) return node;
   return { ...without(node, ["unevaluatedProperties"]), additionalProperties: false };
 }
-
-const APPLICATORS = ["allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas", "not"];
 
 /** The only part of an `allOf` without binding siblings: its reference can stay one. */
 function isOnly(branch: JsonSchema, node: JsonSchema): boolean {

@@ -1,4 +1,5 @@
-import { type Rewrite } from "../lower.ts";
+import { format as standardFormats } from "@cfworker/json-schema";
+import type { Rewrite } from "../lower.ts";
 import { KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { sameValue } from "./merge.ts";
@@ -61,20 +62,13 @@ export function keepFormats(formats: readonly string[]): Rewrite {
     apply(node, { lose }) {
       const { format } = node;
       if (format === undefined || formats.includes(format as string)) return node;
-      if (node["pattern"] !== undefined && !FORMATS.has(format)) return without(node, ["format"]);
+      if (node["pattern"] !== undefined && !Object.hasOwn(standardFormats, String(format)))
+        return without(node, ["format"]);
       lose(`format ${JSON.stringify(format)} is ${IN_DESCRIPTION}.`, { rule: "unsupported:format" });
       return describe(without(node, ["format"]), [["format", format]]);
     },
   };
 }
-
-/** No pattern says what these mean. https://json-schema.org/draft/2020-12/json-schema-validation#section-7.3 */
-const FORMATS: ReadonlySet<unknown> = new Set(
-  (
-    "date-time date time duration email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri iri-reference " +
-    "uuid uri-template json-pointer relative-json-pointer regex"
-  ).split(" "),
-);
 
 /** Lowers a `minItems` above `max` to `max`; the description keeps the original. */
 export function limitMinItems(max: number): Rewrite {

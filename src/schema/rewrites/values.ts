@@ -1,7 +1,7 @@
 import { literals } from "../fits.ts";
 import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
-import { mapAnySubschemas, typeOfKeyword } from "../subschemas.ts";
+import { IN_PLACE, mapAnySubschemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
@@ -35,22 +35,19 @@ export const stringEnums: Rewrite = {
 };
 
 /**
- * Gives every node a type, inferred from its other keywords. A node that allows any value is a loss: it becomes any
+ * Gives every node a type, inferred from its other keywords, unless its parts have one. A node that allows any value is a loss: it becomes any
  * string, number or boolean, or null.
  */
 export const ensureType: Rewrite = {
   name: "ensureType",
   apply(node, { lose }) {
-    if (typesOf(node).length > 0 || UNTYPED.some((keyword) => Object.hasOwn(node, keyword))) return node;
+    if (typesOf(node).length > 0 || Object.keys(node).some((keyword) => IN_PLACE.has(keyword))) return node;
     const types = impliedTypes(node);
     if (types.length > 0) return { type: types.length === 1 ? types[0] : types, ...node };
     lose("A value of any type cannot be expressed.");
     return { type: ["string", "number", "boolean", "null"], ...node };
   },
 };
-
-/** Nodes with one of these have their type elsewhere. */
-const UNTYPED = ["$ref", "anyOf", "oneOf", "allOf", "not", "if"];
 
 function impliedTypes(node: JsonSchema): readonly string[] {
   const types =
