@@ -272,19 +272,22 @@ function readPlainly(text: string, types: ReadonlySet<string>): unknown {
   return undefined;
 }
 
+/** Above this, no number of a double's digits is that long. */
+const MAX_NUMBER_LENGTH = 350;
+
 /** A JSON number that a double represents without losing a digit; otherwise, and for `-0`, `undefined`. */
 function readNumber(text: string): number | undefined {
-  const [, whole, fraction = "", exponent] = /^-?(0|[1-9]\d*)(?:\.(\d+))?(e[+-]?\d+)?$/i.exec(text) ?? [];
-  if (whole === undefined) return undefined;
+  if (text.length > MAX_NUMBER_LENGTH || !/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return undefined;
   const number = Number(text);
-  const digits = (whole + fraction).replace(/^0+/, "").replace(/0+$/, "");
-  if (number === 0) return digits === "" && !text.startsWith("-") ? 0 : undefined;
-  if (!Number.isFinite(number)) return undefined;
-  if (Number.isInteger(number))
-    return Number.isSafeInteger(number) && (digits.length <= 15 || (exponent === undefined && fraction === ""))
-      ? number
-      : undefined;
-  return digits.length <= 15 ? number : undefined; // which a double always preserves
+  if (Object.is(number, -0) || digitsOf(text) !== digitsOf(String(number))) return undefined;
+  return Number.isInteger(number) && !Number.isSafeInteger(number) ? undefined : number;
+}
+
+function digitsOf(number: string): string {
+  return number
+    .replace(/e.*/i, "")
+    .replace(/\D/g, "")
+    .replace(/^0+|0+$/g, "");
 }
 
 /** JSON inside a string has not passed any limit yet. */

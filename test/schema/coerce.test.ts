@@ -50,6 +50,7 @@ describe("coerce() changes what the text says plainly", () => {
     ["a decimal", number, "-1.50", -1.5],
     ["an exponent", number, "1e3", 1000],
     ["zero", number, "0", 0],
+    ["all the digits that a double keeps", number, "0.1234567890123456", 0.1234567890123456],
     ["an integer", integer, "42", 42],
     ["a whole decimal as an integer", integer, "5.0", 5],
     ["the largest integer that loses nothing", integer, "9007199254740991", 9007199254740991],
@@ -257,6 +258,13 @@ describe("coerce()", () => {
     expect(performance.now() - begin).toBeLessThan(3000);
     expect(result.value).toBe(value);
     expect(result.repairs).toEqual([]);
+  });
+
+  it("is quick for a number of very many digits", () => {
+    const begin = performance.now();
+    const value = { x: `1${"0".repeat(200_000)}1` };
+    expect(coerce(value, of(number))).toEqual({ value, repairs: [] });
+    expect(performance.now() - begin).toBeLessThan(1000);
   });
 
   it("takes time in line with the value", () => {
