@@ -155,15 +155,17 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
       const rank = (branch: unknown) => (listsTheSame([...parts, ...conjunction(branch, walk)], given, walk) ? 0 : 1);
       meant = meant.toSorted((one, other) => rank(one) - rank(other));
     }
+    const akin: { after: unknown; made: Coercion[] }[] = [];
     for (const branch of meant) {
       const after = visitBranch(given, branch, branches, path);
       if (after !== given && isMeant(after, branch)) return after;
-      // A sole candidate is not visited twice: in nested unions each level would double the time.
-      if (meant.length === 1 && isAkin(given, branch)) return after;
-      repairs.length = mark;
+      const made = repairs.splice(mark);
+      if (isAkin(given, branch)) akin.push({ after, made });
     }
-    const akin = meant.filter((branch) => isAkin(given, branch));
-    return akin.length === 1 ? visitBranch(given, akin[0], branches, path) : given;
+    const [sole, ...others] = akin;
+    if (sole === undefined || others.length > 0) return given;
+    for (const one of sole.made) repairs.push(one);
+    return sole.after;
   }
 
   /**
