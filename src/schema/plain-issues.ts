@@ -74,8 +74,11 @@ export function readIssues(
     const from = unit.keywordLocation.length;
     const branches = Map.groupBy(children, (child) => /^\/\d+/.exec(child.keywordLocation.slice(from))?.[0]);
     const all = Array.from(branches.values(), (list) => ({ list, issues: issuesOf(list, from, isName) }));
-    const likely = all.filter(({ list }) => !list.some((child) => tellsAnotherKind(child, unit)));
-    if (likely.length === 1) return likely[0]!.issues;
+    for (const withDiscriminators of [false, true]) {
+      const isOther = (child: OutputUnit) => tellsAnotherKind(child, unit, got, withDiscriminators);
+      const likely = all.filter(({ list }) => !list.some(isOther));
+      if (likely.length === 1) return likely[0]!.issues;
+    }
     const discriminator = commonDiscriminator(all.map(({ list }) => list));
     if (discriminator !== undefined) return [discriminator];
     const isOfType = ({ keyword, instanceLocation }: OutputUnit) =>
@@ -96,6 +99,15 @@ export function readIssues(
     );
     const told = [...new Set(texts)].slice(0, 5).join("; ");
     return [{ message: `fits none of the ${branches.size} alternatives (${told})`, path }];
+  }
+
+  /** Whether a branch failed because it describes something else: another type, another discriminator. */
+  function tellsAnotherKind(child: OutputUnit, unit: OutputUnit, got: unknown, withDiscriminators: boolean): boolean {
+    const depth = child.instanceLocation.split("/").length - unit.instanceLocation.split("/").length;
+    if (child.keyword === "type") return depth === 0;
+    if (child.keyword !== "const" && child.keyword !== "enum") return false;
+    if (depth > 0) return withDiscriminators && depth === 1;
+    return ![keywordValue(child)].flat().some((one) => typeof one === typeof got);
   }
 
   /** Every branch wants a different constant in one place (`kind: "a"`, `kind: "b"`), and none of them came. */
@@ -253,13 +265,6 @@ function placed(units: readonly OutputUnit[]): readonly OutputUnit[] {
     else list.push({ ...unit, keywordLocation: `${holder.keywordLocation}/false`, error: holder.keyword });
   }
   return list;
-}
-
-/** Whether a branch failed because it describes something else: another type, another discriminator. */
-function tellsAnotherKind(child: OutputUnit, unit: OutputUnit): boolean {
-  if (child.keyword === "type") return child.instanceLocation === unit.instanceLocation;
-  if (child.keyword !== "const" && child.keyword !== "enum") return false;
-  return child.instanceLocation.split("/").length <= unit.instanceLocation.split("/").length + 1;
 }
 
 export interface Located {

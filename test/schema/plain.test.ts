@@ -172,6 +172,35 @@ describe("what the model is told", () => {
     ]);
   });
 
+  it.each<[string, JsonSchema[], unknown, string]>([
+    [
+      "a nullable object with a list of values",
+      [{ type: "object", properties: { unit: { enum: ["m", "km"] } } }, { type: "null" }],
+      { unit: "x" },
+      'at.unit: must be one of "m", "km", got "x"',
+    ],
+    [
+      "a nullable list of values",
+      [{ enum: ["m", "km"] }, { type: "null" }],
+      "x",
+      'at: must be one of "m", "km", got "x"',
+    ],
+    [
+      "an object or a constant",
+      [{ const: "none" }, { type: "object", properties: { a: { type: "string" } } }],
+      { a: 1 },
+      "at.a: must be a string, got a number",
+    ],
+    [
+      "two kinds of strings",
+      [{ enum: ["m", "km"] }, { pattern: "^x" }],
+      "y",
+      'at: fits none of the 2 alternatives (must be one of "m", "km", got "y"; must match the pattern ^x, got "y")',
+    ],
+  ])("says what is wrong with the alternative of the same type, if there is one: %s", (_, anyOf, at, message) => {
+    expect(issues({ properties: { at: { anyOf } } }, { at })).toEqual([message]);
+  });
+
   it("does not call unknown what a part of the schema knows, and what does not fit it", () => {
     const parts = [
       { properties: { a: { type: "string" } } },
