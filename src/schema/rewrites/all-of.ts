@@ -2,7 +2,7 @@ import type { Rewrite } from "../lower.ts";
 import { ANNOTATIONS, IN_PLACE, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { mergeSchemas } from "./merge.ts";
+import { lossOf, mergeSchemas } from "./merge.ts";
 import { branchesOf } from "../fields.ts";
 
 /** How many references may be merged inside the targets of others: they multiply. */
@@ -30,8 +30,7 @@ export const foldAllOf: Rewrite = {
       counts.set(root, count);
       return depth > 0 && count > MAX_NESTED;
     };
-    const lost = new Set<string>();
-    const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, (keyword) => lost.add(keyword));
+    const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, lossOf(lose, "allOf and in a part"));
     const fold = (given: JsonSchema): JsonSchema => {
       if (!Array.isArray(given["allOf"])) return given;
       let merged = without(given, ["allOf"]);
@@ -65,9 +64,7 @@ export const foldAllOf: Rewrite = {
       depth--;
       return outcome;
     };
-    const merged = fold(node);
-    if (lost.size > 0) lose(`The parts of allOf have no common form in: ${[...lost].join(", ")}.`);
-    return closeEvaluated(merged);
+    return closeEvaluated(fold(node));
   },
 };
 

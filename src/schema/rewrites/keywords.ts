@@ -14,7 +14,8 @@ export function dropKeywords(keywords: readonly string[]): Rewrite {
     name: "dropKeywords",
     apply(node, { lose }) {
       const telling = keywords.filter((keyword) => Object.hasOwn(node, keyword) && !saysNothing(keyword, node));
-      for (const keyword of telling) lose(`${keyword} is ${IN_DESCRIPTION}.`, { rule: `unsupported:${keyword}` });
+      for (const keyword of telling)
+        lose(`${keyword} is kept in the description only.`, { rule: `unsupported:${keyword}` });
       return describe(
         without(node, keywords),
         telling.map((keyword) => [keyword, node[keyword]]),
@@ -49,8 +50,6 @@ function binds(keyword: string): boolean {
   return KEYWORDS.has(keyword) || keyword === "$recursiveRef";
 }
 
-const IN_DESCRIPTION = "kept in the description only";
-
 /**
  * Keeps only these string formats; others are reported as `unsupported:format` and described. A library's own name for
  * the `pattern` next to it (`starts_with`, `nanoid`) goes without either: the pattern says it all. Run it after the
@@ -59,13 +58,12 @@ const IN_DESCRIPTION = "kept in the description only";
 export function keepFormats(formats: readonly string[]): Rewrite {
   return {
     name: "keepFormats",
-    apply(node, { lose }) {
+    apply(node, context) {
       const { format } = node;
-      if (format === undefined || formats.includes(format as string)) return node;
+      if (formats.includes(format as string)) return node;
       if (node["pattern"] !== undefined && !Object.hasOwn(standardFormats, String(format)))
         return without(node, ["format"]);
-      lose(`format ${JSON.stringify(format)} is ${IN_DESCRIPTION}.`, { rule: "unsupported:format" });
-      return describe(without(node, ["format"]), [["format", format]]);
+      return dropKeywords(["format"]).apply(node, context);
     },
   };
 }

@@ -2,7 +2,7 @@ import { listedNames } from "../fits.ts";
 import { getOwn, isRecord } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
-import { describe, without } from "./keywords.ts";
+import { dropKeywords, without } from "./keywords.ts";
 import { nullableProperty } from "./nullability.ts";
 import { isObjectNode, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
@@ -54,13 +54,9 @@ export const closeObjects: Rewrite = {
  */
 export const openObjects: Rewrite = {
   name: "openObjects",
-  apply(node, { lose }) {
-    if (!Object.hasOwn(node, "additionalProperties")) return node;
-    const other = node["additionalProperties"];
-    const rest = without(node, ["additionalProperties"]);
-    if (!isRecord(other) || Object.keys(other).length === 0) return rest;
-    lose("What other properties hold is kept in the description only.", { rule: "unsupported:additionalProperties" });
-    return describe(rest, [["additionalProperties", other]]);
+  apply(node, context) {
+    const keyword = "additionalProperties";
+    return isRecord(node[keyword]) ? dropKeywords([keyword]).apply(node, context) : without(node, [keyword]);
   },
 };
 
