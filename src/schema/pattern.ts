@@ -18,8 +18,7 @@ export function readPattern(pattern: unknown, refuse: (reason: string) => never)
   if (usable === undefined) return refuse(`the pattern ${shown} is not a regular expression: ${failure(pattern)}`);
   if (!isExponential(usable)) return usable;
   return refuse(
-    `the pattern ${shown} takes exponential time on some texts, since a repetition in it can read one text in two ways; ` +
-      "write it so that each text can be read in one way only (not (a+)+ but a+)",
+    `the pattern ${shown} takes exponential time on some texts: a repetition in it can read one text in two ways; write a+, not (a+)+`,
   );
 }
 

@@ -44,8 +44,7 @@ function validate(source: StandardSchemaV1, value: unknown): Validation {
 }
 
 const ASYNCHRONOUS =
-  "this schema answers with a promise (an asynchronous check, or one that threw), and a call is checked at once: " +
-  "asynchronous checks belong in the handler";
+  "this schema answers with a promise: asynchronous checks, and ones that throw, belong in the handler";
 
 /**
  * "Encountered Promise during synchronous parse. Use .parseAsync() instead.", and zod 3's message. zod drops the

@@ -34,15 +34,12 @@ export const closeObjects: Rewrite = {
   name: "closeObjects",
   apply(node, { lose, isRoot }) {
     if (!isObjectNode(node) || node["additionalProperties"] === false) return node;
-    const other = node["additionalProperties"];
-    if (other !== undefined) {
+    const isAnyObject = !isRoot && node["properties"] === undefined && typesOf(node).includes("object");
+    if (node["additionalProperties"] !== undefined || isAnyObject) {
+      const isEmpty = Object.keys(propertiesOf(node)).length === 0;
       lose(
-        Object.keys(propertiesOf(node)).length === 0
-          ? "A record cannot be expressed: only an empty object is left."
-          : "An object that is open for other properties is closed.",
+        `An object with other properties cannot be expressed: ${isEmpty ? "an empty one is left" : "it is closed"}.`,
       );
-    } else if (!isRoot && node["properties"] === undefined && typesOf(node).includes("object")) {
-      lose("An object with any content cannot be expressed: only an empty object is left.");
     }
     return { ...node, additionalProperties: false };
   },
