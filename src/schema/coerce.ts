@@ -7,7 +7,6 @@ import {
   isOfType,
   itemSchemas,
   listedNames,
-  literals,
   meantOf,
   propertySchemas,
   step,
@@ -160,7 +159,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
       const after = visitBranch(given, branch, branches, path);
       if (after !== given && isMeant(after, branch)) return after;
       const made = repairs.splice(mark);
-      if (isAkin(given, branch)) akin.push({ after, made });
+      if (branch !== false && fitsKind(given, conjunction(branch, walk))) akin.push({ after, made });
     }
     const [sole, ...others] = akin;
     if (sole === undefined || others.length > 0) return given;
@@ -186,19 +185,6 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     if (others.length === 0) return visit(given, branch, path);
     for (const key of others) repairs.push({ path: [...path, key], before: null, after: undefined });
     return visit(withoutKeys(given, isOfOthers), branch, path);
-  }
-
-  /** Of the same kind, and with the same constants (`kind: "circle"`). */
-  function isAkin(given: unknown, branch: unknown): boolean {
-    const parts = conjunction(branch, walk);
-    if (branch === false || !fitsKind(given, parts)) return false;
-    if (!isRecord(given)) return true;
-    return Object.keys(given).every((key) =>
-      propertySchemas(parts, key).every((one) => {
-        const constants = conjunction(one, walk).filter((part) => literals(part) !== undefined);
-        return given[key] === null || fitsKind(given[key], constants);
-      }),
-    );
   }
 }
 
