@@ -253,7 +253,7 @@ function readPlainly(text: string, types: ReadonlySet<string>): unknown {
     if (number !== undefined && isOfType(number, types)) return number;
   }
   if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";
-  if ((types.has("array") && /^\s*\[/.test(text)) || (types.has("object") && /^\s*\{/.test(text))) {
+  if (/^\s*[[{]/.test(text)) {
     const container = readContainer(text);
     if (container !== undefined && isOfType(container, types)) return container;
   }
