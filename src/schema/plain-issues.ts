@@ -26,17 +26,15 @@ export function readIssues(
   references: Lookup,
 ): Issue[] {
   const seen = new Set<string>();
+  let isName = false; // of a property: it has no location of its own, but is the last step of its property's
   return issuesOf(placed(units)).filter((issue) => {
     const key = JSON.stringify(issue);
     if (!explained.has(issue)) explained.set(issue, []);
     return !seen.has(key) && seen.add(key);
   });
 
-  /**
-   * @param from the length of the prefix that all locations in the list share: it can be long, so each level skips it
-   * @param isName whether the list is about the names of properties
-   */
-  function issuesOf(list: readonly OutputUnit[], from = 0, isName = false): Issue[] {
+  /** `from`: the length of the prefix that all locations in the list share. It can be long, so each level skips it. */
+  function issuesOf(list: readonly OutputUnit[], from = 0): Issue[] {
     const found: Issue[] = [];
     const failed = new Set<string>();
     for (let index = 0; index < list.length;) {
@@ -56,24 +54,26 @@ export function readIssues(
       }
       if (isKnown) continue;
       if (keyword === "propertyNames") {
-        for (const { message, path } of issuesOf(children, keywordLocation.length, true))
-          found.push(...explaining([{ message: `the property name ${message}`, path }], path));
+        isName = true;
+        for (const { message, path } of issuesOf(children, keywordLocation.length))
+          found.push(explaining({ message: `the property name ${message}`, path }, path));
+        isName = false;
         continue;
       }
-      const own = isUnion ? alternatives(unit, children, isName) : [leaf(unit, isName)];
       const isOneOfMany = (isUnion || keyword === "type") && isChoice(keywordValue(unit));
-      found.push(...(isOneOfMany ? explaining(own, locate(instanceLocation, value).path) : own));
+      for (const issue of isUnion ? alternatives(unit, children) : [leaf(unit)])
+        found.push(isOneOfMany ? explaining(issue, at(unit).path) : issue);
     }
     return found;
   }
 
   /** Reports on the alternative that was meant, if that can be told, else on what they have in common. */
-  function alternatives(unit: OutputUnit, children: readonly OutputUnit[], isName: boolean): Issue[] {
-    const { path, value: got } = at(unit, isName);
+  function alternatives(unit: OutputUnit, children: readonly OutputUnit[]): Issue[] {
+    const { path, value: got } = at(unit);
     if (children.length === 0) return [{ message: "fits more than one of the alternatives, must fit one", path }];
     const from = unit.keywordLocation.length;
     const branches = Map.groupBy(children, (child) => /^\/\d+/.exec(child.keywordLocation.slice(from))?.[0]);
-    const all = Array.from(branches.values(), (list) => ({ list, issues: issuesOf(list, from, isName) }));
+    const all = Array.from(branches.values(), (list) => ({ list, issues: issuesOf(list, from) }));
     for (const withDiscriminators of [false, true]) {
       const isOther = (child: OutputUnit) => tellsAnotherKind(child, unit, got, withDiscriminators);
       const likely = all.filter(({ list }) => !list.some(isOther));
@@ -84,15 +84,8 @@ export function readIssues(
     const isOfType = ({ keyword, instanceLocation }: OutputUnit) =>
       keyword === "type" && instanceLocation === unit.instanceLocation;
     if (all.every(({ list }) => list.length === 1 && isOfType(list[0]!))) {
-      return [
-        {
-          message: mustBe(
-            all.flatMap(({ list }) => keywordValue(list[0]!)),
-            got,
-          ),
-          path,
-        },
-      ];
+      const types = all.flatMap(({ list }) => keywordValue(list[0]!));
+      return [{ message: mustBe(types, got), path }];
     }
     const texts = all.flatMap(({ issues }) =>
       issues.map((issue) => [issue.path.slice(path.length).join("."), issue.message].filter(Boolean).join(": ")),
@@ -113,15 +106,15 @@ export function readIssues(
   /** Every branch wants a different constant in one place (`kind: "a"`, `kind: "b"`), and none of them came. */
   function commonDiscriminator(branches: readonly (readonly OutputUnit[])[]): Issue | undefined {
     const deciding = branches.map((list) => list.find(({ keyword }) => keyword === "const" || keyword === "enum"));
-    const where = deciding[0]?.instanceLocation;
-    if (where === undefined || deciding.some((unit) => unit?.instanceLocation !== where)) return undefined;
+    const [first] = deciding;
+    if (!first || deciding.some((unit) => unit?.instanceLocation !== first.instanceLocation)) return undefined;
     const wanted = deciding.flatMap((unit) => keywordValue(unit!)); // the list of an enum, or one constant
-    const { path, value: got } = locate(where, value);
+    const { path, value: got } = at(first);
     return { message: `must be one of ${listOf([...new Set(wanted)])}, got ${short(got)}`, path };
   }
 
-  function leaf(unit: OutputUnit, isName: boolean): Issue {
-    const { path, value: got } = at(unit, isName);
+  function leaf(unit: OutputUnit): Issue {
+    const { path, value: got } = at(unit);
     const [, needing, missing] = MISSING.exec(unit.error) ?? [];
     if (missing === undefined) return { message: messageFor(unit, got, path.at(-1)), path };
     const name = JSON.stringify(missing);
@@ -190,9 +183,9 @@ export function readIssues(
     }
   }
 
-  /** What a failure is about. A name has no location of its own: it is the last step of its property's. */
-  function at(unit: OutputUnit, isName: boolean): Located {
-    const located = locate(unit.instanceLocation, value);
+  /** What a failure is about. */
+  function at({ instanceLocation }: OutputUnit): Located {
+    const located = locate(instanceLocation, value);
     return isName ? { ...located, value: located.path.at(-1) } : located;
   }
 
@@ -217,9 +210,9 @@ export function readIssues(
 /** The issues made here: where the alternatives, or the name, are that each is about. */
 const explained = new WeakMap<Issue, string[]>();
 
-function explaining(issues: Issue[], path: Path): Issue[] {
-  for (const issue of issues) explained.set(issue, [...(explained.get(issue) ?? []), path.join("/")]);
-  return issues;
+function explaining(issue: Issue, path: Path): Issue {
+  explained.set(issue, [...(explained.get(issue) ?? []), path.join("/")]);
+  return issue;
 }
 
 /** Whether an issue was made here and, with a path, says why none of the alternatives there fits, or not the name. */

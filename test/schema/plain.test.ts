@@ -161,6 +161,10 @@ describe("what the model is told", () => {
     expect(issues({ properties: { map: { propertyNames } } }, { map: { a1: 1, b: 1, cd: 1 } })).toEqual([
       'map.cd: the property name fits none of the 2 alternatives (must match the pattern ^a, got "cd"; must have at most 1 character, has 2)',
     ]);
+    const names = { anyOf: [{ const: "a" }, { const: "b" }] };
+    expect(issues({ properties: { map: { propertyNames: names } } }, { map: { c: 1 } })).toEqual([
+      'map.c: the property name must be one of "a", "b", got "c"',
+    ]);
     expect(issues({ properties: { map: { propertyNames: false } } }, { map: { a: 1 } })).toEqual([
       "map.a: the property name is not allowed",
     ]);
