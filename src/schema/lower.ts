@@ -93,14 +93,12 @@ function runRewrite(
   origins: WeakMap<object, string>,
   lose: (path: string, rule: string, message: string) => void,
 ): JsonSchema {
-  const visit = (given: JsonSchema, madeAt: string, depth: number): JsonSchema => {
-    // Only a rewrite that wraps its input in itself over and over gets here.
-    if (depth > 4 * MAX_DEPTH) throw new Error(`Rewrite ${rewrite.name} does not come to an end at ${madeAt}.`);
+  const visit = (given: JsonSchema, madeAt: string): JsonSchema => {
     const path = origins.get(given) ?? madeAt;
     const context: RewriteContext = {
       path,
       root,
-      isRoot: depth === 0,
+      isRoot: given === root,
       resolve: (ref) => resolveRef(root, ref),
       lose: (message, { rule = rewrite.name, at } = {}) =>
         lose(at === undefined ? path : (origins.get(at) ?? path), rule, message),
@@ -109,13 +107,12 @@ function runRewrite(
       if (!origins.has(node)) origins.set(node, path);
       return node;
     };
-    const inside = (node: JsonSchema) =>
-      known(mapSubschemas(node, (child, pointer) => visit(child, path + pointer, depth + 1)));
+    const inside = (node: JsonSchema) => known(mapSubschemas(node, (child, pointer) => visit(child, path + pointer)));
     if (rewrite.order === "root") return known(rewrite.apply(given, context));
     if (rewrite.order === "up") return known(rewrite.apply(inside(given), context));
     return inside(known(rewrite.apply(given, context)));
   };
-  return visit(root, "", 0);
+  return visit(root, "");
 }
 
 /** A deep copy in which no subschema occurs twice, at most {@link MAX_DEPTH} deep, without keywords that are `undefined`. */
