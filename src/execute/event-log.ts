@@ -1,6 +1,4 @@
-import { orderedText } from "../json/index.ts";
-import { isConflict } from "../store/errors.ts";
-import { BRIEFLY, outlast } from "../store/outlast.ts";
+import { BRIEFLY, outlast, putSurely } from "../store/outlast.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { endOf, identityOf, type EventBase, type EventBody, type ToolEvent } from "./events.ts";
 
@@ -107,7 +105,7 @@ export class EventLog {
     if (isTold()) return undefined;
     for (let seq = tail.seq! + 1; ; seq++) {
       const numbered = { ...event, seq } as ToolEvent;
-      const entry = await this.#create(numbered, pausesMs);
+      const entry = await putSurely(this.#store, keyOf(event.runId, seq), numbered, 0, pausesMs);
       if (entry !== undefined) {
         passed(tail, entry);
         if (tail.isWhole) saw(tail, numbered);
@@ -120,23 +118,6 @@ export class EventLog {
       if (told !== undefined) saw(tail, told.value);
       if (isTold()) return undefined;
     }
-  }
-
-  /** `undefined` if another event has the number. */
-  #create(event: ToolEvent, pausesMs: readonly number[]): Promise<StoreEntry<ToolEvent> | undefined> {
-    const key = keyOf(event.runId, event.seq);
-    let isUnconfirmed = false;
-    return outlast(pausesMs, async () => {
-      try {
-        return await this.#store.put(key, event, { expectedVersion: 0 });
-      } catch (error) {
-        isUnconfirmed ||= !isConflict(error);
-        if (!isConflict(error)) throw error;
-      }
-      // What conflicts may be this very event: a store that failed may still have written.
-      const stored = isUnconfirmed ? await this.#store.get<ToolEvent>(key) : undefined;
-      return stored !== undefined && orderedText(stored.value) === orderedText(event) ? stored : undefined;
-    });
   }
 
   /** Another process may have deleted the run: the numbers then start over with its next call. */

@@ -1,6 +1,6 @@
 import { isToolError, ToolError } from "../errors.ts";
-import { orderedText } from "../json/index.ts";
-import { isConflict } from "../store/errors.ts";
+import { HeldEntry } from "../store/held.ts";
+import { putSurely } from "../store/outlast.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import type { Effect } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
@@ -92,7 +92,7 @@ function withoutExpired(undo: UndoRow | undefined): UndoRow | undefined {
 }
 
 /** The row once nobody works on it any more. */
-export function withoutLease({ lease: _, ...row }: ActionRow): ActionRow {
+export function withoutLease<Row extends { readonly lease?: Lease }>({ lease: _, ...row }: Row): Omit<Row, "lease"> {
   return row;
 }
 
@@ -119,27 +119,18 @@ export class Ledger {
     return (await this.get(actionIdOf(runId, invocationId)))?.value.createdAt === createdAt;
   }
 
-  /** Writes if this version is stored (0: if there is none). @throws ToolError `version_conflict`, `store_failed` */
-  put(row: ActionRow, expectedVersion: number): Promise<StoreEntry<ActionRow>> {
-    return this.#store.put(storeKey("action", row.runId, row.invocationId), row, { expectedVersion });
-  }
-
   /**
-   * As {@link put}, but `undefined` if another process wrote in between. A store that failed may still have written: the
-   * lease shows whether the row is the caller's.
+   * Writes if this version is stored (0: if there is none); `undefined` if another process wrote in between.
    *
    * @throws ToolError `store_failed`
    */
-  async write(row: ActionRow, expectedVersion: number): Promise<StoreEntry<ActionRow> | undefined> {
-    try {
-      return await this.put(row, expectedVersion);
-    } catch (error) {
-      if (isConflict(error)) return undefined;
-      const isOwn = row.lease !== undefined || row.undo?.lease !== undefined;
-      const stored = isOwn ? await this.get(actionIdOf(row.runId, row.invocationId)).catch(() => undefined) : undefined;
-      if (stored === undefined || orderedText(stored.value) !== orderedText(row)) throw error;
-      return stored;
-    }
+  write(row: ActionRow, expectedVersion: number): Promise<StoreEntry<ActionRow> | undefined> {
+    return putSurely(this.#store, storeKey("action", row.runId, row.invocationId), row, expectedVersion);
+  }
+
+  /** The row of an action, or of its undo, that this process works on. */
+  hold(entry: StoreEntry<ActionRow>): HeldEntry<ActionRow> {
+    return new HeldEntry(this.#store, entry, ({ lease, undo }) => (lease ?? undo?.lease)?.owner);
   }
 
   /** Every action of a run, in the order of their keys. Unreadable rows are skipped. */
@@ -153,7 +144,7 @@ export class Ledger {
     const undo = withoutExpired(entry.value.undo);
     if (undo === entry.value.undo) return entry;
     const value = { ...entry.value, undo: undo! };
-    return this.put(value, entry.version).catch(() => ({ ...entry, value }));
+    return (await this.write(value, entry.version).catch(() => undefined)) ?? { ...entry, value };
   }
 
   /** Calls the listener when the row may have changed. */

@@ -6,7 +6,6 @@ import type { CallEvents } from "./call-events.ts";
 import type { CallSpan } from "./call-span.ts";
 import type { Deps } from "./deps.ts";
 import { rowOfEnd } from "./handler-end.ts";
-import { HeldAction } from "./held.ts";
 import { hush } from "./hush.ts";
 import { withoutLease, type ActionRow } from "./ledger.ts";
 import { undoText } from "./output.ts";
@@ -43,7 +42,7 @@ export interface RecordedEnd {
  */
 export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undefined> {
   const { deps, tool, entry, input, timeoutMs, signal, events, messageOf } = run;
-  const held = new HeldAction(deps.ledger, entry);
+  const held = deps.ledger.hold(entry);
   const { attempts } = entry.value;
   const startedAt = performance.now();
   const { maxOutputBytes } = deps;
@@ -76,14 +75,14 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
       signal,
     }),
   );
-  held.beat(entry.value.lease!, deps.leaseMs, (row, lease) => ({ ...row, lease }), running.lose);
+  held.beat(deps.leaseMs, (row, until) => ({ ...row, lease: { ...row.lease!, until } }), running.lose);
   const end = await running.ended;
   held.stopBeating();
   isOver = true;
 
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
   const { change, cause } = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
-  if (change.status === "done") await deps.history.succeeding(held.row);
+  if (change.status === "done") await deps.history.succeeding(held.value);
   const endedAt = Date.now();
   const endOf = (row: ActionRow): ActionRow => ({ ...withoutLease(row), ...change, endedAt });
   let recorded = true;
@@ -96,5 +95,5 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
     }
     recorded = false;
   }
-  return { row: recorded ? held.row : endOf(held.row), durationMs, cause, recorded };
+  return { row: recorded ? held.value : endOf(held.value), durationMs, cause, recorded };
 }

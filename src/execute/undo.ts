@@ -9,8 +9,7 @@ import type { Deps } from "./deps.ts";
 import type { EventBody } from "./events.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { infoOf, type ActionInfo } from "./info.ts";
-import { HeldAction } from "./held.ts";
-import { actionIdOf, type ActionRow, type Lease, type UndoRow } from "./ledger.ts";
+import { actionIdOf, withoutLease, type ActionRow, type UndoRow } from "./ledger.ts";
 import { snapshot } from "./snapshot.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
@@ -148,7 +147,7 @@ export class Undoer {
     { signal }: UndoOptions,
   ): Promise<UndoOutcome> {
     const { value: row } = entry;
-    const held = new HeldAction(this.#deps.ledger, entry);
+    const held = this.#deps.ledger.hold(entry);
     const undo = row.undo!;
     const actionId = actionIdOf(row.runId, row.invocationId);
     const startedAt = performance.now();
@@ -170,8 +169,11 @@ export class Undoer {
       timeoutMs: tool.timeoutMs ?? this.#deps.timeoutMs,
       signal,
     });
-    const withLease = (now: ActionRow, lease: Lease): ActionRow => ({ ...now, undo: { ...undo, lease } });
-    held.beat(undo.lease!, this.#deps.leaseMs, withLease, lose);
+    const extended = (now: ActionRow, until: number): ActionRow => ({
+      ...now,
+      undo: { ...undo, lease: { ...undo.lease!, until } },
+    });
+    held.beat(this.#deps.leaseMs, extended, lose);
     const end = await ended;
     held.stopBeating();
 
@@ -305,10 +307,6 @@ function lastFirst(a: StoreEntry<ActionRow>, b: StoreEntry<ActionRow>): number {
 
 function partOf({ toolName, runId, invocationId, toolCallId, requestId }: ActionRow) {
   return { toolName, actionId: actionIdOf(runId, invocationId), runId, invocationId, toolCallId, requestId };
-}
-
-function withoutLease({ lease: _, ...undo }: UndoRow): UndoRow {
-  return undo;
 }
 
 function refused(actionId: string, toolName: string | null, code: ToolErrorCode, message: string): Refusal {

@@ -1,7 +1,9 @@
 import { ToolError } from "../errors.ts";
-import { orderedText } from "../json/index.ts";
 import { isConflict } from "../store/errors.ts";
+import { HeldEntry } from "../store/held.ts";
+import { putSurely } from "../store/outlast.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
+import { updateEntry } from "../store/update.ts";
 import { NOTHING_USED } from "./budgets.ts";
 import { busy } from "./errors.ts";
 import { damaged, readHead, readRow, VERSION, type Head, type Row, type RunLease } from "./format.ts";
@@ -15,19 +17,7 @@ export interface StoredRun {
 
 /** The fields of a head that a step may change. */
 export type HeadChange = Partial<
-  Pick<
-    Head,
-    | "status"
-    | "used"
-    | "lifted"
-    | "liftedRows"
-    | "pending"
-    | "error"
-    | "runId"
-    | "startedAt"
-    | "requestId"
-    | "lostUsage"
-  >
+  Omit<Head, "version" | "conversationId" | "wire" | "rows" | "epoch" | "lease" | "updatedAt">
 >;
 
 /**
@@ -146,22 +136,15 @@ export class Checkpoint {
   readonly #store: Store;
   readonly #leaseMs: number;
   readonly #lost = new AbortController();
-  readonly #owner: string | undefined;
-  #head: Head;
-  #version: number;
-  #last: Promise<unknown> = Promise.resolve();
-  #beat: ReturnType<typeof setInterval> | undefined;
+  readonly #held: HeldEntry<Head>;
 
   private constructor(store: Store, leaseMs: number, entry: StoreEntry<Head>, rows: Row[]) {
     this.#store = store;
     this.#leaseMs = leaseMs;
-    this.#owner = entry.value.lease?.owner;
-    this.#head = entry.value;
-    this.#version = entry.version;
     this.rows = rows;
     this.lost = this.#lost.signal;
-    this.#beat = setInterval(() => void this.commit({}).catch(() => {}), leaseMs / 3);
-    (this.#beat as { unref?: () => void }).unref?.();
+    this.#held = new HeldEntry(store, entry, ({ lease }) => lease?.owner, []);
+    this.#held.beat(leaseMs, extended, () => this.abandon());
   }
 
   /**
@@ -192,12 +175,9 @@ export class Checkpoint {
       pending: [],
       error: null,
     };
-    try {
-      const entry = await store.put(headKey(conversationId), head, { expectedVersion: 0 });
-      return new Checkpoint(store, leaseMs, entry, []);
-    } catch (error) {
-      throw isConflict(error) ? busy(conversationId) : error;
-    }
+    const entry = await putSurely(store, headKey(conversationId), head, 0);
+    if (entry === undefined) throw busy(conversationId);
+    return new Checkpoint(store, leaseMs, entry, []);
   }
 
   /**
@@ -220,30 +200,23 @@ export class Checkpoint {
       lease: newLease(leaseMs),
       updatedAt: Date.now(),
     };
-    try {
-      const now = await store.put(entry.key, taken, { expectedVersion: entry.version });
-      return new Checkpoint(store, leaseMs, now, [...rows]);
-    } catch (error) {
-      throw isConflict(error) ? busy(head.conversationId) : error;
-    }
+    const now = await putSurely(store, entry.key, taken, entry.version);
+    if (now === undefined) throw busy(head.conversationId);
+    return new Checkpoint(store, leaseMs, now, [...rows]);
   }
 
   get head(): Head {
-    return this.#head;
+    return this.#held.value;
   }
 
   /** Adds a row, and counts it in the head. @throws ToolError `lease_lost`, `store_failed` */
   append(row: Row, change: HeadChange = {}): Promise<void> {
-    return this.#queue(async () => {
-      await this.#putRow(row);
-      await this.#putHead({ ...this.#head, ...change, rows: this.#head.rows + 1 });
-      this.rows.push(row);
-    });
+    return this.#write(change, row);
   }
 
   /** Changes the head, and extends the lease. @throws ToolError `lease_lost`, `store_failed` */
   commit(change: HeadChange): Promise<void> {
-    return this.#queue(() => this.#putHead({ ...this.#head, ...change }));
+    return this.#write(change);
   }
 
   /**
@@ -252,104 +225,65 @@ export class Checkpoint {
    * @param row a last row to add, if any
    * @throws ToolError `lease_lost`, `store_failed`
    */
-  async release(change: HeadChange, row?: Row): Promise<void> {
-    clearInterval(this.#beat);
-    await this.#queue(async () => {
-      if (row !== undefined) await this.#putRow(row);
-      const rows = this.#head.rows + (row === undefined ? 0 : 1);
-      await this.#putHead({ ...this.#head, ...change, rows, lease: null });
-      if (row !== undefined) this.rows.push(row);
-    });
+  release(change: HeadChange, row?: Row): Promise<void> {
+    this.#held.stopBeating();
+    return this.#write({ ...change, lease: null }, row);
   }
 
   /** Stops writing; the lease expires by itself. */
   abandon(): void {
-    clearInterval(this.#beat);
+    this.#held.stopBeating();
     this.#lost.abort();
   }
 
-  #queue(write: () => Promise<void>): Promise<void> {
-    const written = this.#last.then(() => {
-      if (this.#lost.signal.aborted) throw this.#isLost();
-      return write();
-    });
-    this.#last = written.catch(() => {});
-    return written;
-  }
-
-  async #putHead(head: Head): Promise<void> {
-    const { lease } = head;
-    const next: Head = {
-      ...head,
-      lease: lease && { ...lease, until: Date.now() + this.#leaseMs },
-      updatedAt: Date.now(),
-    };
-    for (let tries = 0; ; tries++) {
-      try {
-        const { version } = await this.#store.put(headKey(head.conversationId), next, {
-          expectedVersion: this.#version,
-        });
-        this.#head = next;
-        this.#version = version;
-        return;
-      } catch (error) {
-        if (!isConflict(error)) return this.#wasWritten(next, error);
-        await this.#hold(error, tries);
-      }
-    }
-  }
-
-  /**
-   * Continues if a write conflicted with one of our own, which we gave up on because the store did not answer, but
-   * which was done nevertheless. If another process has taken over, the lease has another owner.
-   */
-  async #hold(conflict: unknown, tries: number): Promise<void> {
-    const stored = await this.#store.get<Partial<Head>>(headKey(this.#head.conversationId));
-    if (stored === undefined || stored.value.lease?.owner !== this.#owner || tries >= MAX_TRIES) {
+  async #write(change: HeadChange & Pick<Partial<Head>, "lease">, row?: Row): Promise<void> {
+    try {
+      await this.#held.write(async (head) => {
+        if (this.lost.aborted) throw this.#isLost();
+        const rows = row === undefined ? head.rows : await this.#put(row, head);
+        return extended({ ...head, ...change, rows }, Date.now() + this.#leaseMs);
+      });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
       this.abandon();
-      throw this.#isLost(conflict);
+      throw this.#isLost(error);
     }
-    this.#version = stored.version;
-  }
-
-  /** A store that failed may still have written, which a read shows; if that fails too, nobody knows. */
-  async #wasWritten(next: Head, error: unknown): Promise<void> {
-    const stored = await this.#store.get<Head>(headKey(next.conversationId));
-    if (stored === undefined || orderedText(stored.value) !== orderedText(next)) throw error;
-    this.#head = next;
-    this.#version = stored.version;
+    if (row !== undefined) this.rows.push(row);
   }
 
   /**
    * An existing row was left by a process that died between row and head, or lost its lease: it does not count, and is
-   * overwritten. If the row's version is unknown, the head is checked to be still ours.
+   * overwritten if the head is still ours.
+   *
+   * @returns how many rows there are then
    */
-  async #putRow(row: Row): Promise<void> {
-    const { conversationId, rows } = this.#head;
+  async #put(row: Row, { conversationId, rows }: Head): Promise<number> {
     const key = rowKey(conversationId, rows);
-    let expectedVersion = 0;
-    for (let tries = 0; ; tries++) {
-      try {
-        await this.#store.put(key, row, { expectedVersion });
-        return;
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-        expectedVersion = (await this.#store.get(key))?.version ?? 0;
-        await this.#hold(error, tries);
-      }
+    try {
+      await this.#store.put(key, row, { expectedVersion: 0 });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      await updateEntry(this.#store, key, async () => {
+        if (await this.#held.isOurs()) return row;
+        this.abandon();
+        throw this.#isLost(error);
+      });
     }
+    return rows + 1;
   }
 
   #isLost(cause?: unknown): ToolError {
     return new ToolError(
       "lease_lost",
-      `Another process has taken over the run of conversation ${this.#head.conversationId}: this one did not renew its lease of ${this.#leaseMs} ms in time. Nothing more was written.`,
+      `Another process has taken over the run of conversation ${this.head.conversationId}: this one did not renew its lease of ${this.#leaseMs} ms in time. Nothing more was written.`,
       { cause },
     );
   }
 }
 
-const MAX_TRIES = 10;
+function extended(head: Head, until: number): Head {
+  return { ...head, lease: head.lease && { ...head.lease, until }, updatedAt: Date.now() };
+}
 
 /** Whether somebody is working on the run. */
 export function isHeld({ lease }: Pick<Head, "lease">): boolean {

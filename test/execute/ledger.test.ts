@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { digestOf } from "../../src/execute/digest.ts";
-import { HeldAction } from "../../src/execute/held.ts";
 import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import type { ToolDefinition } from "../../src/tool/tool.ts";
@@ -637,7 +636,7 @@ describe("a store that fails", () => {
     const { tool } = counted();
     const { executor, store } = setup([tool], { storeEvents: false });
     await executor.execute(call(tool), RUN);
-    const held = new HeldAction(new Ledger(store), (await store.get<any>("action/run/a"))!);
+    const held = new Ledger(store).hold((await store.get<any>("action/run/a"))!);
     const more = () => held.write((row) => ({ ...row, attempts: row.attempts + 1 }));
     await Promise.all([more(), more(), more()]);
     expect((await store.get<any>("action/run/a"))!.value.attempts).toBe(4);
@@ -661,7 +660,7 @@ describe("a store that fails", () => {
       },
     };
     const ledger = new Ledger(store);
-    const held = new HeldAction(ledger, (await inner.get<any>("action/run/a"))!);
+    const held = ledger.hold((await inner.get<any>("action/run/a"))!);
     await expect(held.write((row) => ({ ...row, attempts: 2, marks: [] }))).rejects.toMatchObject({
       code: "store_failed",
     });
