@@ -37,8 +37,6 @@ export interface CallDigest {
   readonly digest: string;
   /** Something in the input that may hide state: when shown to a person, it could pass for a different input. */
   readonly hiding: string | undefined;
-  /** If so: the digest by appearance alone, as older versions took it; all inputs that look the same share it. */
-  readonly looks?: string;
 }
 
 /**
@@ -49,9 +47,8 @@ export interface CallDigest {
  */
 export async function callDigest({ name: tool, argsText }: ToolUse, input: unknown): Promise<CallDigest> {
   const { json, hiding } = canonical({ tool, input });
-  if (hiding === undefined) return { digest: await sha256(json), hiding };
-  const digest = await sha256(json + canonicalText(jsonIn(argsText) ?? argsText));
-  return { digest, hiding, looks: await sha256(json) };
+  const args = hiding === undefined ? "" : canonicalText(jsonIn(argsText) ?? argsText);
+  return { digest: await sha256(json + args), hiding };
 }
 
 const definitions = new WeakMap<Tool, Map<string, Promise<string>>>();

@@ -62,8 +62,6 @@ export class Execution {
   #digest = "";
   /** The part of the input that could not be shown to a person. */
   #hiding: string | undefined;
-  /** The digest by appearance alone, under which older versions recorded it. */
-  #looks: string | undefined;
   /** Why the input cannot run. */
   #problem: ToolError | undefined;
   #repeatOf: string | undefined;
@@ -155,7 +153,7 @@ export class Execution {
         this.#given = checked.value;
       }
       this.#input = snapshot(this.#given);
-      ({ digest: this.#digest, hiding: this.#hiding, looks: this.#looks } = await callDigest(use, this.#input));
+      ({ digest: this.#digest, hiding: this.#hiding } = await callDigest(use, this.#input));
     } catch (error) {
       if (!isToolError(error)) throw error;
       this.#problem = error;
@@ -183,9 +181,6 @@ export class Execution {
     const isOtherInput = problem === undefined && row.digest !== this.#digest;
     // Planned, then changed: what was approved is not what would run.
     if (isOtherInput && !isOtherTool && row.status === "planned") return this.#plan(entry.version);
-    if (isOtherInput && !isOtherTool && this.#context.uniqueIds !== true && row.digest === this.#looks) {
-      return this.#unrecorded("unknown", "outcome_unknown", perhapsOther(row, this.#hiding!));
-    }
     if (isOtherTool || (isOtherInput && this.#context.uniqueIds !== true)) {
       throw new CallerMistake(
         `The invocation ${this.#use.invocationId} of run ${row.runId} is another call (${row.toolName}, other arguments). Give each turn of a run a runId of its own for read(), so that invocation ids are not used twice.`,
@@ -578,11 +573,6 @@ function nobodyToAsk(name: string): Denial {
 
 function notShown(name: string, what: string): string {
   return `${name} needs approval, and its input holds ${what}: nobody can see all of it, so nobody can approve it.`;
-}
-
-/** An older version recorded it: the input may have been this one, or another that looks the same. */
-function perhapsOther({ toolName, runId, invocationId }: ActionRow, what: string): string {
-  return `An older version of this library has recorded ${toolName} ${actionIdOf(runId, invocationId)}, whose input holds ${what}: it cannot be told whether this is the same call, and nothing was executed. Look at executor.action(); with uniqueIds: true in the context it is the same, and gives its outcome.`;
 }
 
 /** The only errors that `execute()` rejects with. */

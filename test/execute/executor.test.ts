@@ -14,7 +14,6 @@ import {
 } from "../../src/index.ts";
 import { allow, ask, deny, ToolExecutor, type Authorize, type ToolEvent } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
-import { digestOf } from "../../src/execute/digest.ts";
 import { counted, errorOf, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 describe("execute()", () => {
@@ -314,23 +313,6 @@ describe("an input that only its class can tell from another one", () => {
     expect(await run("/tmp/a")).toMatchObject({ status: "completed", output: "/tmp/a" });
     await expect(run("/tmp/b")).rejects.toThrow(/another call/);
     expect(await run("/tmp/a")).toMatchObject({ output: "/tmp/a", replayed: true });
-    expect(ran).toHaveLength(1);
-  });
-
-  it("on record by an older version, which saw no difference: its outcome is unknown, or is said to be its own", async () => {
-    const { tool, ran } = make();
-    const { executor, store } = setup([tool]);
-    const use = (path = "/tmp/a") => useOf(tool, { path }, { invocationId: "a" });
-    await executor.execute(use(), RUN);
-    const { value } = (await store.get<object>("action/run/a"))!;
-    await store.put("action/run/a", { ...value, digest: await digestOf({ tool: tool.name, input: { path: {} } }) });
-    const again = use();
-    const outcome = await executor.execute(again, RUN);
-    expect(outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
-    expect(again.error!.message).toMatch(/older version .* instance of Path .* uniqueIds: true/);
-    const own = { status: "completed", output: "/tmp/a", replayed: true };
-    expect(await executor.execute(again, { ...RUN, uniqueIds: true })).toMatchObject(own);
-    expect(await executor.execute(use(), { ...RUN, uniqueIds: true })).toMatchObject(own);
     expect(ran).toHaveLength(1);
   });
 
