@@ -16,7 +16,7 @@ export async function askApproval(
   deps: Deps,
   { runId, principal, approval }: ExecutionContext,
   tool: Tool,
-  { invocationId, ask, isDefaultAsk }: ActionRow,
+  { invocationId, ask }: ActionRow,
   input: unknown,
 ): Promise<ApprovalRequest> {
   return deps.approvals!.request({
@@ -26,7 +26,7 @@ export async function askApproval(
     input: jsonOfInput(input),
     definitionDigest: await definitionOf(deps, tool),
     message: ask ?? defaultQuestion(tool.name, input, deps.redact),
-    isDefaultMessage: isDefaultAsk === true || ask === undefined,
+    isDefaultMessage: ask === undefined,
     requestedBy: principal,
     ...approval,
   });

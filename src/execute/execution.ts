@@ -23,7 +23,6 @@ import type { Outcome } from "./outcome.ts";
 import type { Place } from "./schedule.ts";
 import { runRecorded } from "./running.ts";
 import { snapshot } from "./snapshot.ts";
-import { defaultQuestion } from "./summary.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
 type Entry = StoreEntry<ActionRow>;
@@ -231,8 +230,7 @@ export class Execution {
         const { message } = answer;
         const row = {
           ...this.#newRow(),
-          ask: message ?? defaultQuestion(name, this.#input, this.#deps.redact),
-          ...(message === undefined && { isDefaultAsk: true as const }),
+          ...(message !== undefined && { ask: message }),
           ...(trace !== undefined && { trace }),
         };
         const entry = await this.#put(row, version);

@@ -59,10 +59,8 @@ export interface ActionRow {
   readonly approvalId?: string;
   /** What ran instead of the model's input, if the person who approved it changed that. */
   readonly editedInput?: unknown;
-  /** What the person is asked: fixed once, not recomputed by a rule that may be gone. */
+  /** What the person is asked instead of the default question: fixed once, not recomputed by a rule that may be gone. */
   readonly ask?: string;
-  /** Whether that is the default question. */
-  readonly isDefaultAsk?: true;
   readonly output?: unknown;
   readonly marks?: readonly string[];
   readonly error?: { readonly code: string; readonly message: string };

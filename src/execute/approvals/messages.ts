@@ -103,10 +103,7 @@ export async function detailsMessage(
 /** The default question contains the input: what is hidden there is hidden here. */
 function questionOf(request: ApprovalRequest, redact: Redact | undefined): string {
   const { toolName, input, message, isDefaultMessage } = request;
-  if (redact === undefined) return message;
-  // Older versions did not store this.
-  const isDefault = isDefaultMessage ?? message === defaultQuestion(toolName, input, undefined);
-  return isDefault ? defaultQuestion(toolName, input, redact) : message;
+  return isDefaultMessage && redact !== undefined ? defaultQuestion(toolName, input, redact) : message;
 }
 
 /** Its values are parts of the input: what is hidden there is hidden here. If redaction fails, nothing is shown. */

@@ -32,8 +32,8 @@ export interface ApprovalRequest {
   readonly toolName: string;
   /** For the person who decides. */
   readonly message: string;
-  /** Made from the input alone, so that redaction of the input applies. Older versions did not store this. */
-  readonly isDefaultMessage?: boolean;
+  /** Made from the input alone, so that redaction of the input applies. */
+  readonly isDefaultMessage: boolean;
   /** What was shown: the call's input, as JSON. */
   readonly input: unknown;
   /** Digest of what may run: tool, input (the edited one after an edit) and definition. See `approvalDigest()`. */

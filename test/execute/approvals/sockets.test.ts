@@ -8,7 +8,6 @@ import {
   type ServerMessage,
 } from "../../../src/execute/approvals/index.ts";
 import { memoryStore } from "../../../src/store/index.ts";
-import { requestedMessage } from "../../../src/execute/approvals/messages.ts";
 import {
   ask,
   authenticate,
@@ -120,7 +119,7 @@ describe("the protocol", () => {
     expect(JSON.parse(summary)).toEqual({ card: "[hidden]", text: "\ud800" });
   });
 
-  it("hides what is redacted in the question that is asked by default, too", async () => {
+  it("hides what is redacted in the question that is asked by default, too, and not in the tool's own", async () => {
     await restart({ redact: (path, value) => (path.at(-1) === "card" ? "[hidden]" : value) });
     const input = { card: "4111", n: 1 };
     // Of what the schema had made of it: a Map, say.
@@ -131,17 +130,8 @@ describe("the protocol", () => {
     expect((await client.next("approval.requested")).message).toBe(hidden);
     client.send({ type: "approval.get", request_id: id });
     expect((await client.next("approval.details")).message).toBe(hidden);
-  });
-
-  it("hides it in one that an older version has stored, too", async () => {
-    const input = { card: "4111" };
-    const message = 'Run refund_order with {"card":"4111"}?';
-    const request = await service.request(ask({ toolName: "refund_order", input, message }));
-    const { isDefaultMessage, ...older } = request;
-    expect(isDefaultMessage).toBe(false);
-    const redact = (path: readonly unknown[], value: unknown) => (path.at(-1) === "card" ? "[hidden]" : value);
-    expect(requestedMessage(older, redact).message).toBe('Run refund_order with {"card":"[hidden]"}?');
-    expect(requestedMessage(request, redact).message).toBe(message);
+    await service.request(ask({ invocationId: "0.1", input, message: "Refund 4111?" }));
+    expect((await client.next("approval.requested")).message).toBe("Refund 4111?");
   });
 
   it('"an approval UI may show" a part: a summary is short, all of the input can be asked for', async () => {
