@@ -20,7 +20,8 @@ export interface Deps {
   readonly authorize: Authorize | undefined;
   readonly redact: Redact | undefined;
   readonly telemetry: Telemetry | undefined;
-  readonly errorMessage: (error: unknown, tool: Tool) => string;
+  /** What the model and events are told of an error. */
+  readonly errorMessage: (error: unknown, tool: Tool | undefined) => string;
   readonly executableDigest: (tool: Tool) => string | undefined | Promise<string | undefined>;
   readonly waitForApproval: boolean;
   readonly timeoutMs: number | undefined;

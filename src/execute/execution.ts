@@ -15,7 +15,6 @@ import type { Deps } from "./deps.ts";
 import type { EndedCall } from "./ended-here.ts";
 import { callDigest } from "./digest.ts";
 import { judge, type Denial, type GateAnswer } from "./gate.ts";
-import { safeMessage } from "../tool/safe-message.ts";
 import { actionsOf } from "./info.ts";
 import { actionIdOf, type ActionRow, type Lease } from "./ledger.ts";
 import { waitForOther } from "./other-process.ts";
@@ -525,14 +524,8 @@ export class Execution {
     return entry;
   }
 
-  /** The part of an error that the model and events may see. */
   #messageOf(error: unknown): string {
-    try {
-      if (this.#tool !== undefined) return this.#deps.errorMessage(error, this.#tool);
-    } catch {
-      // The application's function failed: fall back to the default.
-    }
-    return safeMessage(error);
+    return this.#deps.errorMessage(error, this.#tool);
   }
 
   #begin(after: ActionRow | undefined, input: unknown): void {

@@ -108,7 +108,7 @@ export class ToolExecutor {
       // It gets copies: a redaction may write into its argument, which is what runs.
       redact: redact && ((path, value) => redact(path, path.length === 1 ? snapshot(value) : value)),
       telemetry: options.telemetry,
-      errorMessage: options.errorMessage ?? safeMessage,
+      errorMessage: messageOf(options.errorMessage),
       executableDigest: options.executableDigest ?? executableDigestOf,
       waitForApproval: options.waitForApproval ?? true,
       timeoutMs: options.timeoutMs,
@@ -312,6 +312,18 @@ export class ToolExecutor {
 
 /** What the handler behind a use returns. */
 type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
+
+/** If the application's function fails, the default is told. */
+function messageOf(given: ToolExecutorOptions["errorMessage"]): Deps["errorMessage"] {
+  return (error, tool) => {
+    try {
+      if (tool !== undefined && given !== undefined) return given(error, tool);
+    } catch {
+      // See above.
+    }
+    return safeMessage(error);
+  };
+}
 
 export function executableDigestOf({ metadata }: Tool): string | undefined | Promise<string | undefined> {
   const { executableDigest } = metadata as { executableDigest?: unknown };

@@ -196,7 +196,7 @@ export class Undoer {
       return { status: "undone", actionId, toolName: row.toolName, message: undoneMessage(row.toolName) };
     }
     const code = isToolError(end.cause) && end.cause.code === "undo_conflict" ? "undo_conflict" : "undo_failed";
-    const message = `Undoing ${row.toolName} failed: ${messageOf(this.#deps, end.cause, tool)}`;
+    const message = `Undoing ${row.toolName} failed: ${this.#deps.errorMessage(end.cause, tool)}`;
     const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code, message } };
     await held.write((now) => ({ ...now, undo: failed })).catch(() => {});
     await this.#emit(row, { type: "tool.undo_failed", errorCode: code, errorMessage: message, undoneBy: by });
@@ -219,14 +219,6 @@ export class Undoer {
   /** Another process may have deleted the run meanwhile. */
   #emit(row: ActionRow, body: EventBody): Promise<void> {
     return this.#deps.emitter.emit(partOf(row), body, false, () => this.#deps.ledger.holds(row));
-  }
-}
-
-function messageOf({ errorMessage }: Deps, error: unknown, tool: Tool): string {
-  try {
-    return errorMessage(error, tool);
-  } catch {
-    return safeMessage(error);
   }
 }
 
