@@ -47,19 +47,14 @@ export async function waitForDecision(
   }
 }
 
-/** The approval that an action was started with, if it still holds for the tool as it is now. Asks nobody. */
+/** An approval, if it still holds for the tool as it is now. Asks nobody. */
 export async function standingApproval(
   deps: Deps,
   tool: Tool,
   approvalId: string,
 ): Promise<ApprovalRequest | undefined> {
-  try {
-    const request = await deps.approvals?.await(approvalId, { timeoutMs: 0 });
-    return request?.status === "approved" && (await isAsShown(deps, tool, request)) ? request : undefined;
-  } catch (error) {
-    if (isToolError(error) && error.code === "approval_not_found") return undefined;
-    throw error;
-  }
+  const request = await deps.approvals?.get(approvalId);
+  return request?.status === "approved" && (await isAsShown(deps, tool, request)) ? request : undefined;
 }
 
 /**

@@ -265,7 +265,7 @@ export class Execution {
     if (this.#hiding !== undefined) {
       return this.#fail(version, "not_serializable", notShown(tool.name, this.#hiding), undefined, row);
     }
-    let request = await this.#ask(tool, row);
+    let request = await askApproval(this.#deps, this.#context, tool, row, this.#input);
     this.#invoked(version);
     if (request.grantId === undefined) this.#events.requested(request);
     if (request.status === "pending") {
@@ -312,29 +312,24 @@ export class Execution {
     return "editedInput" in request ? request.editedInput : this.#input;
   }
 
-  #ask(tool: Tool, row: ActionRow): Promise<ApprovalRequest> {
-    return askApproval(this.#deps, this.#context, tool, row, this.#input);
+  /** Whether the approval is for what would run now: the tool, its program or the given input may have changed since. */
+  async #holds(request: ApprovalRequest, tool: Tool): Promise<boolean> {
+    // An input that no longer has a digest counts as changed.
+    const given = await callDigest(this.#use, this.#given).catch(() => undefined);
+    if (given?.digest === this.#digest) return (await standingApproval(this.#deps, tool, request.id)) !== undefined;
+    await this.#prepare(this.#known());
+    return false;
   }
 
   // Running -----------------------------------------------------------------------------------------------------------
 
   async #start(judged: Tool, version: number, planned: ActionRow, input: unknown, request?: ApprovalRequest): Step {
     await this.#enter();
-    // The current tool: if it differs from the one that was shown, approval is asked for again below.
+    // The current tool: if it differs from the one that was shown, approval is asked for again.
     const tool = request === undefined ? judged : this.#known();
     if (tool === undefined) return undefined;
     if (this.#isAborted()) return this.#giveUp(version, planned, request);
-    if (request !== undefined) {
-      // The tool, its program or the given input may have changed since the decision: then something else would run.
-      const now = await this.#ask(tool, planned);
-      // An input that no longer has a digest counts as changed.
-      const given = await callDigest(this.#use, this.#given).catch(() => undefined);
-      const isSame = given?.digest === this.#digest;
-      if (now.id !== request.id || now.status !== "approved" || !isSame) {
-        if (!isSame) await this.#prepare(this.#known());
-        return undefined;
-      }
-    }
+    if (request !== undefined && !(await this.#holds(request, tool))) return undefined;
     const denial = await this.#deps.history.claim(tool, planned.runId, planned.invocationId);
     if (denial !== undefined) return this.#deny(version, denial, version === 0 ? undefined : planned);
     const entry = await this.#put(startedRow(planned, this.#lease(), request), version);

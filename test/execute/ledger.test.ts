@@ -943,6 +943,25 @@ describe("forget()", () => {
   });
 });
 
+describe("forget() while an approved call waits for its turn", () => {
+  it("leaves no request that nobody waits for", async () => {
+    let end!: () => void;
+    const slow = counted({ name: "slow", sequential: true, execute: () => new Promise<void>((done) => (end = done)) });
+    const { tool, ran } = counted({ needsApproval: true });
+    const { executor, approvals } = setupWithApprovals([slow.tool, tool]);
+    const { approval } = await executor.execute(call(tool), { ...RUN, waitForApproval: false });
+    await approvals.decide(approval!.id, { decision: "approve" });
+    const outcomes = executor.executeAll([useOf(slow.tool), call(tool)], RUN);
+    await until(() => slow.ran.length === 1);
+    await sleep(10);
+    await executor.forget("run");
+    end();
+    expect((await outcomes)[1]).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    expect(await approvals.list()).toEqual([]);
+    expect(ran).toHaveLength(0);
+  });
+});
+
 describe("forget() by another process, while a call waits for approval", () => {
   it("asks nobody again, and nobody says that it was not executed", async () => {
     const { tool, ran } = counted({ needsApproval: true });

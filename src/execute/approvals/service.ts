@@ -114,11 +114,7 @@ export class ApprovalService implements Approvals {
     const askedDigest = await approvalDigest(ask);
     for (;;) {
       const found = await this.#rows.ofCall(ask);
-      if (found?.request.askedDigest === askedDigest) {
-        const request = await this.#settle(found.request);
-        if (request.status === "approved") await checkApproved(request);
-        return Object.freeze(request);
-      }
+      if (found?.request.askedDigest === askedDigest) return this.#checked(found.request);
       const older = found?.requests ?? [];
       const request = await this.#newRequest(ask, askedDigest, found?.request);
       const voided = await Promise.all(older.map((one) => this.#voided(one)));
@@ -162,7 +158,8 @@ export class ApprovalService implements Approvals {
         if (signal?.aborted === true) throw aborted(signal);
         let expiresAt = Infinity;
         try {
-          const request = await this.#current(requestId);
+          const request = await this.get(requestId);
+          if (request === undefined) throw notFound();
           if (request.status !== "pending" || this.#now() >= until) return request;
           expiresAt = request.expiresAt ?? Infinity;
           failures = 0;
@@ -180,7 +177,7 @@ export class ApprovalService implements Approvals {
 
   async get(requestId: string): Promise<ApprovalRequest | undefined> {
     const found = await this.#rows.find(requestId);
-    return found && Object.freeze(await this.#settle(found.request));
+    return found && this.#checked(found.request);
   }
 
   async list(filter: ListApprovals = {}): Promise<ApprovalRequest[]> {
@@ -326,11 +323,9 @@ export class ApprovalService implements Approvals {
     return requests;
   }
 
-  /** A readable request. @throws ApprovalError `approval_not_found`, `invalid_approval` */
-  async #current(requestId: string): Promise<ApprovalRequest> {
-    const found = await this.#rows.find(requestId);
-    if (found === undefined) throw notFound();
-    const request = await this.#settle(found.request);
+  /** As it is now. @throws ApprovalError `invalid_approval` */
+  async #checked(stored: ApprovalRequest): Promise<ApprovalRequest> {
+    const request = await this.#settle(stored);
     if (request.status === "approved") await checkApproved(request);
     return Object.freeze(request);
   }

@@ -211,6 +211,7 @@ export interface Approvals {
   decide(requestId: string, decision: Decision, principal?: Principal): Promise<ApprovalRequest>;
   /** Waits until it is no longer pending, wherever it is decided. @throws ToolError `aborted`, `approval_not_found` */
   await(requestId: string, options?: AwaitOptions): Promise<ApprovalRequest>;
+  /** @throws ApprovalError `invalid_approval` */
   get(requestId: string): Promise<ApprovalRequest | undefined>;
   /** In the order in which they were requested. */
   list(filter?: ListApprovals): Promise<ApprovalRequest[]>;
