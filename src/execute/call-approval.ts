@@ -4,7 +4,7 @@ import type { ApprovalRequest } from "./approvals/types.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { definitionDigest } from "./digest.ts";
-import type { ActionRow } from "./ledger.ts";
+import { actionIdOf, type ActionRow } from "./ledger.ts";
 import { jsonOfInput } from "./output.ts";
 import { defaultQuestion } from "./summary.ts";
 
@@ -32,18 +32,34 @@ export async function askApproval(
   });
 }
 
-/** The request once somebody has decided, or still pending if the caller stopped waiting. */
+/**
+ * The request once somebody has decided, or still pending if the caller stopped waiting; `undefined` if the call is over
+ * without a decision: given up, or forgotten.
+ */
 export async function waitForDecision(
-  { approvals }: Deps,
+  { approvals, ledger }: Deps,
   { approvalTimeoutMs: timeoutMs, signal }: ExecutionContext,
   request: ApprovalRequest,
-): Promise<ApprovalRequest> {
+): Promise<ApprovalRequest | undefined> {
+  const actionId = actionIdOf(request.runId, request.invocationId);
+  const over = new AbortController();
+  const look = async () => {
+    const entry = await ledger.get(actionId);
+    if (entry === undefined || entry.value.error !== undefined) over.abort();
+  };
+  // What cannot be read now is read with the next change.
+  const unwatch = await ledger.watch(actionId, () => void look().catch(() => {}));
   try {
-    return await approvals!.await(request.id, { timeoutMs, signal });
+    await look().catch(() => {});
+    const stop = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+    return await approvals!.await(request.id, { timeoutMs, signal: stop });
   } catch (error) {
+    if (over.signal.aborted) return undefined;
     // Nobody waits any more; the request stays.
     if (isToolError(error) && error.code === "aborted") return request;
     throw error;
+  } finally {
+    await unwatch();
   }
 }
 

@@ -273,8 +273,10 @@ export class Execution {
       this.#place.leave();
       if (!(this.#context.waitForApproval ?? this.#deps.waitForApproval))
         return awaitingOf(this.#about(), row, request);
-      request = await waitForDecision(this.#deps, this.#context, request);
-      if (request.status === "pending") return awaitingOf(this.#about(), row, request);
+      const decided = await waitForDecision(this.#deps, this.#context, request);
+      if (decided === undefined) return undefined;
+      if (decided.status === "pending") return awaitingOf(this.#about(), row, decided);
+      request = decided;
     }
     this.#approval = request;
     this.#events.decided(request);

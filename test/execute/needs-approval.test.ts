@@ -64,6 +64,23 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it("is given up for all who wait for it, here and elsewhere", async () => {
+    const { tool, ran } = refund();
+    const here = setupWithApprovals([tool]);
+    const there = setupWithApprovals([tool], { store: here.store });
+    const again = () => tool.use({ n: 1 }, { invocationId: "a" });
+    const waiting = [here, there].map(({ executor }) => executor.execute(again(), RUN));
+    await until(() => there.events.length + here.events.length === 2);
+    await sleep(10);
+    const gone = { status: "failed", attempts: 0, error: { code: "aborted" } };
+    expect(await here.executor.execute(again(), { ...RUN, abandon: true })).toMatchObject(gone);
+    for (const outcome of await Promise.all(waiting)) expect(outcome).toMatchObject({ ...gone, replayed: true });
+    const [request] = await here.approvals.list();
+    await here.approvals.decide(request!.id, APPROVE);
+    expect(await there.executor.execute(again(), RUN)).toMatchObject(gone);
+    expect(ran).toHaveLength(0);
+  });
+
   it("has its result though its 'always' cannot be stored", async () => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
