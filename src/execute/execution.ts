@@ -1,4 +1,5 @@
 import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
+import { jsonIn } from "../json/index.ts";
 import type { StoreEntry } from "../store/store.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -54,9 +55,10 @@ export class Execution {
   /** The executor's tool when it was last looked up; `undefined` if there was none. */
   #tool: Tool | undefined;
   #handle: ToolUseHandle | undefined;
-  /** The input as given, which its owner may still change, and our snapshot, which is what is judged, shown and run. */
-  #given: unknown;
+  /** What is judged, shown and run: a snapshot, since its owner may still change the input. */
   #input: unknown;
+  /** The digest of the input as it was given. */
+  #given = "";
   #digest = "";
   /** The part of the input that could not be shown to a person. */
   #hiding: string | undefined;
@@ -141,16 +143,22 @@ export class Execution {
   async #prepare(tool: Tool | undefined): Promise<void> {
     const use = this.#use;
     this.#problem = undefined;
-    this.#given = use.input;
     this.#tool = tool;
+    // At once, since its owner may still change it.
+    this.#input = snapshot(use.input);
     try {
-      if (tool !== undefined && tool.inputSchema !== use.tool.inputSchema) {
-        // It was validated by a different definition than the one that runs.
-        const checked = tool.inputSchema.validate(use.input);
-        if (!checked.ok) throw invalidInput(use, checked.issues);
-        this.#given = checked.value;
-      }
-      this.#input = snapshot(this.#given);
+      const given = await callDigest(use, this.#input);
+      this.#given = given.digest;
+      ({ digest: this.#digest, hiding: this.#hiding } = given);
+      if (tool === undefined || tool.inputSchema === use.tool.inputSchema) return;
+      // It was validated by a different definition than the one that runs. What a schema has transformed, another one
+      // would refuse, or transform once more: as long as it is what came of the arguments, they are read again.
+      const args = jsonIn(use.argsText);
+      const own = use.tool.inputSchema.validate(args);
+      const isOwn = own.ok && (await callDigest(use, own.value)).digest === given.digest;
+      const checked = tool.inputSchema.validate(isOwn ? args : this.#input);
+      if (!checked.ok) throw invalidInput(use, checked.issues);
+      this.#input = snapshot(checked.value);
       ({ digest: this.#digest, hiding: this.#hiding } = await callDigest(use, this.#input));
     } catch (error) {
       if (!isToolError(error)) throw error;
@@ -317,8 +325,8 @@ export class Execution {
   /** Whether the approval is for what would run now: the tool, its program or the given input may have changed since. */
   async #holds(request: ApprovalRequest, tool: Tool): Promise<boolean> {
     // An input that no longer has a digest counts as changed.
-    const given = await callDigest(this.#use, this.#given).catch(() => undefined);
-    if (given?.digest === this.#digest) return (await standingApproval(this.#deps, tool, request.id)) !== undefined;
+    const given = await callDigest(this.#use, this.#use.input).catch(() => undefined);
+    if (given?.digest === this.#given) return (await standingApproval(this.#deps, tool, request.id)) !== undefined;
     await this.#prepare(this.#known());
     return false;
   }

@@ -774,6 +774,27 @@ describe("tool names", () => {
     expect(ran.map(({ input }) => input)).toEqual([{ text: ["a"] }]);
   });
 
+  it.each<[string, () => z.ZodType, unknown, unknown]>([
+    ["makes another type of it", () => z.string().transform((text) => new Date(text)), "2026-01-01", new Date("2026-01-01")],
+    ["changes it", () => z.number().transform((euros) => euros * 100), 5, 500],
+    ["refuses what it has made", () => z.string().max(1).transform((text) => `${text}${text}`), "a", "aa"],
+  ])("makes of an input once what a schema, which is made anew with its tool, does where it %s", async (_, of, n, made) => {
+    const make = () => counted({ inputSchema: z.object({ n: of() }), execute: () => "done" });
+    const [before, now] = [make(), make()];
+    const outcome = await setup([now.tool]).executor.execute(useOf(before.tool, { n }), RUN);
+    expect(outcome).toMatchObject({ status: "completed" });
+    expect(now.ran).toMatchObject([{ input: { n: made } }]);
+  });
+
+  it("keeps a default that is another one each time, though the tool is made anew", async () => {
+    let last = 0;
+    const make = () => counted({ inputSchema: z.object({ n: z.number().default(() => ++last) }) });
+    const [before, now] = [make(), make()];
+    const use = useOf(before.tool);
+    await setup([now.tool]).executor.execute(use, RUN);
+    expect(now.ran).toMatchObject([{ input: { n: use.input.n } }]);
+  });
+
   it("runs the tool that the policy has allowed, though its source has another one before it is its turn", async () => {
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
