@@ -16,6 +16,8 @@ export interface ActionInfo {
   readonly startedAt: number | null;
   readonly endedAt: number | null;
   readonly approvalId: string | null;
+  /** What ran instead of the model's input, if the person who approved it changed that. */
+  readonly editedInput?: unknown;
   readonly output?: unknown;
   readonly error?: { readonly code: string; readonly message: string };
   readonly reason?: DenyReason;
@@ -55,6 +57,7 @@ export function infoOf(row: ActionRow): ActionInfo {
     startedAt: row.startedAt ?? null,
     endedAt: row.endedAt ?? null,
     approvalId: row.approvalId ?? null,
+    ...("editedInput" in row && { editedInput: row.editedInput }),
     ...("output" in row && { output: row.output }),
     ...(row.error !== undefined && { error: row.error }),
     ...(row.reason !== undefined && { reason: row.reason }),

@@ -1,3 +1,4 @@
+import type { ActionInfo } from "../execute/info.ts";
 import type { FinishReason } from "../stream/events.ts";
 import { answersIn } from "./answers.ts";
 import type { StoredRun } from "./checkpoint.ts";
@@ -39,12 +40,17 @@ export interface TranscriptCall {
   readonly name: string | null;
   /** Validated, as plain JSON; if there is no valid input, the text that the model wrote. */
   readonly input: unknown;
+  /** What ran instead, if the person who approved the call changed its input. */
+  readonly editedInput?: unknown;
   readonly status: CallStatus | "open";
   /** What a completed call returned, as plain JSON, if that is on record. */
   readonly output?: unknown;
   /** Why there is no output, as the model was told. */
   readonly error?: string;
 }
+
+/** What is on record of a call besides its outcome. */
+type CallResult = Pick<ActionInfo, "output" | "editedInput">;
 
 /** A conversation as far as it is stored, without turns that were requested again. */
 export async function transcriptOf(
@@ -53,17 +59,17 @@ export async function transcriptOf(
 ): Promise<TranscriptEntry[]> {
   const counted = rowsThatCount(rows);
   const answers = await answersIn(deps.store, head.conversationId);
-  const outputs = new Map([...answers].map(([id, { result }]) => [id, result]));
+  const records = new Map<string, CallResult>([...answers].map(([id, { result }]) => [id, { output: result }]));
   const runs = counted.flatMap((row) => (row.kind === "input" ? [row.runId] : []));
   const actions = await Promise.all(runs.map((runId) => deps.executor.actions(runId)));
-  for (const { invocationId, output } of actions.flat()) outputs.set(invocationId, output);
+  for (const action of actions.flat()) records.set(action.invocationId, action);
   const last = openTurn(rows);
   const open = last && (await outcomesOf(deps, head.runId, last, answers));
   let next = 0;
   return counted.flatMap((row, at): TranscriptEntry[] => {
     const index = next;
     next += row.messages.length;
-    if (row.kind === "turn") return turnEntry(row, index, outcomesAt(counted, at, open), outputs);
+    if (row.kind === "turn") return turnEntry(row, index, outcomesAt(counted, at, open), records);
     return row.kind === "input" ? inputEntries(row, index) : [];
   });
 }
@@ -95,11 +101,11 @@ function turnEntry(
   { text, reasoning = "", calls, finishReason, error, at }: TurnRow,
   index: number,
   outcomes: readonly OutcomeRecord[],
-  outputs: ReadonlyMap<string, unknown>,
+  records: ReadonlyMap<string, CallResult>,
 ): TranscriptEntry[] {
   // Nothing to show: a turn of calls that the provider ran, or one that it goes on with.
   if (text.trim() === "" && reasoning === "" && calls.length === 0) return [];
-  const shown = calls.map((call) => callOf(call, outcomes, outputs));
+  const shown = calls.map((call) => callOf(call, outcomes, records.get(call.invocationId)));
   const base = { text, at, index, reasoning, calls: shown, finishReason };
   return [{ role: "assistant", ...base, ...(error !== undefined && { error }) }];
 }
@@ -107,14 +113,14 @@ function turnEntry(
 function callOf(
   { invocationId: id, name, input, argsText }: CallRecord,
   outcomes: readonly OutcomeRecord[],
-  outputs: ReadonlyMap<string, unknown>,
+  { output, editedInput }: CallResult = {},
 ): TranscriptCall {
   const { status = "open", message } = outcomes.find(({ invocationId }) => invocationId === id) ?? {};
-  const output = outputs.get(id);
   return {
     id,
     name,
     input: input === undefined ? argsText : input,
+    ...(editedInput !== undefined && { editedInput }),
     status,
     ...(status === "completed" && output !== undefined && { output }),
     ...(message !== undefined && { error: message }),

@@ -222,6 +222,20 @@ describe("a transcript", () => {
     expect(callsOf(shown)[0]).toMatchObject({ name: "read", status: "completed", output: { ran: "read", n: 1 } });
   });
 
+  it("shows what a person had run in place of what the model wrote", async () => {
+    const store = memoryStore();
+    const { tool, inputs } = counted("pay", { needsApproval: true });
+    const approvals = new ApprovalService({ store, tools: [tool] });
+    const model = scripted({ calls: [{ name: "pay", args: { n: 100 } }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [tool], store, approvals });
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input: "Pay" });
+    const decision = { id: pendingApprovals[0]!.id, decision: "approve", editedInput: { n: 5 } } as const;
+    await orchestrator.resume(conversationId, { approvals: [decision] });
+    const [call] = callsOf((await orchestrator.transcript(conversationId))!);
+    expect(call).toMatchObject({ input: { n: 100 }, editedInput: { n: 5 }, output: { ran: "pay", n: 5 } });
+    expect(inputs).toEqual([{ n: 5 }]);
+  });
+
   it("has no turn that was asked for again, and the one that is stored while a run is active", async () => {
     const fail = new Error("the line is dead");
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
