@@ -67,7 +67,7 @@ export const TOOL_ERROR_CODES = [
   "run_open", // the conversation has calls without a result
   "run_busy", // another process, or another call, is working on the run
   "not_waiting", // the run is completed: there is nothing to resume
-  "lease_lost", // another process has taken the run over
+  "lease_lost", // the process that worked on the run died, or slept for too long: another one may go on, or does
   "unknown_call", // no call with that id waits for a result
   "already_answered", // the call has its result; the first one counts
   "invalid_result", // the result is not one, or does not fit the tool

@@ -23,7 +23,7 @@ export function busy(conversationId: string): ToolError {
 
 export function left(conversationId: string): ToolError {
   return new ToolError(
-    "aborted",
+    "lease_lost",
     `The process that worked on the run of conversation ${conversationId} has died. resume() goes on with it.`,
   );
 }

@@ -264,7 +264,8 @@ describe("a conversation that is at work", () => {
     died.abandon();
     await new Promise((resolve) => setTimeout(resolve, 5));
     const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store });
-    expect((await orchestrator.get(conversationId))!.error?.message).toMatch(/has died. resume\(\) goes on with it/);
+    const { error } = (await orchestrator.get(conversationId))!;
+    expect(error).toMatchObject({ code: "lease_lost", message: expect.stringMatching(/has died. resume\(\) goes on/) });
     expect((await orchestrator.resume(conversationId)).status).toBe("completed");
   });
 
