@@ -1050,7 +1050,7 @@ describe("a run that fails in its first turn", () => {
 });
 
 describe("a run in which the application throws", () => {
-  it("rejects with that, stands as aborted, and can be resumed", async () => {
+  it("rejects with that, stands as failed, and can be resumed", async () => {
     let isBroken = true;
     const trim = <Message>(messages: readonly Message[]) => {
       if (isBroken) throw new Error("no");
@@ -1058,7 +1058,7 @@ describe("a run in which the application throws", () => {
     };
     const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store: memoryStore(), trim });
     await expect(orchestrator.run({ conversationId, input: "Go" })).rejects.toThrow("no");
-    const error = { code: "aborted", message: "Error: no" };
+    const error = { code: "execution_failed", message: "Error: no" };
     expect(await orchestrator.get(conversationId)).toMatchObject({ status: "error", error });
     isBroken = false;
     expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed", content: "Hi." });
