@@ -3,7 +3,6 @@ import { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import { isOffered } from "../execute/gate.ts";
-import { Ledger } from "../execute/ledger.ts";
 import type { Schedule } from "../execute/schedule.ts";
 import { isStoreFailure } from "../store/errors.ts";
 import { pause } from "../time.ts";
@@ -282,7 +281,6 @@ export class Loop {
       turn,
       uses: this.#uses,
       schedule: this.#schedule,
-      ledger: new Ledger(store),
       model,
       tools,
       executor,

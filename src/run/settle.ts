@@ -3,7 +3,6 @@ import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import type { ToolExecutor } from "../execute/executor.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
-import type { Ledger } from "../execute/ledger.ts";
 import type { Outcome } from "../execute/outcome.ts";
 import type { Schedule } from "../execute/schedule.ts";
 import type { Model } from "../model.ts";
@@ -36,8 +35,6 @@ export interface SettleRequest {
   readonly uses: ReadonlyMap<string, ToolUse>;
   /** The schedule in which some of them may be running, if this process read them. */
   readonly schedule: Schedule | undefined;
-  /** The executor's record. */
-  readonly ledger: Ledger;
 }
 
 /** All calls have outcomes, or some are waiting. */
@@ -116,7 +113,7 @@ async function executeCalls(
   calls: readonly CallRecord[],
   settled: Map<string, Settled>,
 ): Promise<ApprovalRequest[]> {
-  const { tools, uses, model, ledger } = request;
+  const { tools, uses, model, executor } = request;
   const ready: ToolUse[] = [];
   for (const call of calls) {
     const { invocationId } = call;
@@ -132,7 +129,7 @@ async function executeCalls(
     if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);
     // It still runs elsewhere, and this run was aborted meanwhile: it stays open.
     else if (outcome.status === "unknown" && !outcome.recorded && isWaitAborted(outcome.error, request)) continue;
-    else settled.set(outcome.invocationId, await executed(outcome, ledger));
+    else settled.set(outcome.invocationId, await executed(outcome, executor));
   }
   return approvals;
 }
@@ -174,18 +171,20 @@ function isHereAlone({ recorded, attempts }: Outcome): boolean {
   return !recorded && attempts > 0;
 }
 
-async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>, ledger: Ledger): Promise<Settled> {
+async function executed(
+  outcome: Exclude<Outcome, { status: "awaiting_approval" }>,
+  executor: ToolExecutor,
+): Promise<Settled> {
   const { actionId, invocationId, status, use } = outcome;
   // Only for the tree, which can do without it.
-  const action = (await ledger.get(actionId).catch(() => undefined))?.value;
-  const { startedAt, endedAt } = action ?? {};
+  const { startedAt = null, endedAt = null } = (await executor.action(actionId).catch(() => undefined)) ?? {};
   return {
     record: {
       invocationId,
       status,
       at: endedAt ?? Date.now(),
       ...("error" in outcome && { message: outcome.error.message }),
-      ...(startedAt !== undefined && endedAt !== undefined && { durationMs: endedAt - startedAt }),
+      ...(startedAt !== null && endedAt !== null && { durationMs: endedAt - startedAt }),
     },
     // An error without its use has no note.
     outcome: "error" in outcome && use.state !== "failed" ? outcome.error : use,
@@ -194,7 +193,7 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
 
 /** Abandons what is open: outcomes count, started calls are unknown, the rest was not executed. */
 export async function cancelCalls(request: SettleRequest, head: Head): Promise<readonly Settled[]> {
-  const { turn, model, answers, context, ledger, tools } = request;
+  const { turn, model, answers, context, executor, tools } = request;
   const given = await answers.close(turn.calls.filter(isHandedOut));
   const internal = turn.calls.filter(({ mode }) => mode === "internal").map((call) => recordedUse(call, tools));
   // On the executor's record too: a process that was presumed dead may be about to start them.
@@ -209,7 +208,7 @@ export async function cancelCalls(request: SettleRequest, head: Head): Promise<r
       if (isTold(call, head) || (outcome?.status === "unknown" && !outcome.recorded)) return unknownCall(call);
       const isUnstarted = outcome?.status === "failed" && outcome.attempts === 0 && outcome.error.code === "aborted";
       if (outcome === undefined || outcome.status === "awaiting_approval" || isUnstarted) return canceledCall(call);
-      return executed(outcome, ledger);
+      return executed(outcome, executor);
     }),
   );
 }
