@@ -38,6 +38,15 @@ export async function readRun(store: Store, conversationId: string): Promise<Sto
   }
 }
 
+/**
+ * {@link readRun}, without a run whose process died before it had stored the input: nobody was told of it, and `run()`
+ * starts it again.
+ */
+export async function readBegun(store: Store, conversationId: string): Promise<StoredRun | undefined> {
+  const stored = await readRun(store, conversationId);
+  return stored?.rows.length === 0 ? undefined : stored;
+}
+
 /** The head of a run and its last row: all that is needed to take a result for a long run. */
 export interface RunEnd {
   readonly head: Head;

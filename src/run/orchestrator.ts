@@ -11,7 +11,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, NOTHING_USED, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
-import { Checkpoint, headKey, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
+import { Checkpoint, headKey, isHeld, readBegun, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notGiven, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
@@ -174,9 +174,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
    * is `error` with code `run_busy`, or `awaiting_tool_results` if results can be provided meanwhile.
    */
   async get(conversationId: string): Promise<OrchestrationResult<Message> | undefined> {
-    const stored = await readRun(this.#deps.store, conversationId);
-    if (stored === undefined || hasNotBegun(stored)) return undefined;
-    return resultOf(stored, await storedStop(this.#deps, stored));
+    const stored = await readBegun(this.#deps.store, conversationId);
+    return stored && resultOf(stored, await storedStop(this.#deps, stored));
   }
 
   /**
@@ -184,8 +183,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
    * what came of them, as far as it is stored. `undefined` if there is none.
    */
   async transcript(conversationId: string): Promise<TranscriptEntry[] | undefined> {
-    const stored = await readRun(this.#deps.store, conversationId);
-    return stored === undefined || hasNotBegun(stored) ? undefined : transcriptOf(this.#deps, stored);
+    const stored = await readBegun(this.#deps.store, conversationId);
+    return stored && transcriptOf(this.#deps, stored);
   }
 
   /** The stored runs, in the order of their conversations' keys. Unreadable ones are left out. */
@@ -283,8 +282,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     checkResumeOptions(options);
     const { toolResults = [], approvals = [], signal } = options;
     checkId(conversationId);
-    const before = await readRun(this.#deps.store, conversationId);
-    if (before === undefined || hasNotBegun(before)) throw unknownRun(conversationId);
+    const before = await readBegun(this.#deps.store, conversationId);
+    if (before === undefined) throw unknownRun(conversationId);
     this.#checkWire(before);
     if (isHeld(before.head)) throw busy(conversationId);
     // First, what may be refused, for a completed run too: the error says which results it already has.
@@ -471,11 +470,6 @@ function freshStart({ head, rows }: StoredRun, limits: Limits): HeadChange {
 /** Usually written anew for each decision. */
 function isSame(one: Principal | undefined, other: Principal | undefined): boolean {
   return Object.keys({ ...one, ...other }).every((key) => one?.[key] === other?.[key]);
-}
-
-/** Its process died before it had stored the input: nobody was told of the run, and `run()` starts it again. */
-function hasNotBegun({ rows }: StoredRun): boolean {
-  return rows.length === 0;
 }
 
 /** Invalid options are refused later, where all of them are checked. */

@@ -2,6 +2,7 @@ import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
 import { createWakeUp } from "../execute/approvals/wake-up.ts";
 import { mayPass } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
+import { pause } from "../time.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readEnd, readHeadEntry, readRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
@@ -117,7 +118,7 @@ export async function seeThrough(
     } catch (error) {
       if (!mayPass(error, ++failures) || signal?.aborted === true) throw error;
       // A second later, then two, and so on.
-      await createWakeUp(signal).wait(failures * RELEASE_POLL_MS);
+      await pause(failures * RELEASE_POLL_MS, signal);
     }
   }
 }
