@@ -25,6 +25,15 @@ export function summaryOf(kind: "input" | "output" | "progress", value: unknown,
   }
 }
 
+/** A whole value with every part as `redact` shows it. */
+export function redacted(path: readonly (string | number)[], given: unknown, redact: Redact | undefined): unknown {
+  if (redact === undefined) return given;
+  const value = redact(path, given);
+  if (Array.isArray(value)) return value.map((item, index) => redacted([...path, index], item, redact));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, redacted([...path, key], part, redact)]));
+}
+
 /** What a person is asked if neither policy nor tool say so. */
 export function defaultQuestion(toolName: string, input: unknown, redact: Redact | undefined): string {
   return `Run ${toolName} with ${summaryOf("input", input, redact)}?`;

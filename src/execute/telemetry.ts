@@ -10,7 +10,7 @@ import {
 } from "@opentelemetry/api";
 import type { Outcome } from "./outcome.ts";
 import { snapshot } from "./snapshot.ts";
-import type { Redact } from "./summary.ts";
+import { redacted, type Redact } from "./summary.ts";
 import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
 /** Options of {@link openTelemetry}. */
@@ -108,14 +108,6 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
       return '"[not shown]"';
     }
   }
-}
-
-/** Applies `redact` to each value. */
-function redacted(path: readonly (string | number)[], item: unknown, redact: Redact): unknown {
-  const value = redact(path, item);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one, index) => redacted([...path, index], one, redact));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, redacted([...path, key], one, redact)]));
 }
 
 /** Maximum length of an attribute, in characters. */

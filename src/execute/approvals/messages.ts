@@ -2,7 +2,7 @@ import { cut } from "../../errors.ts";
 import { jsonIn } from "../../json/parse.ts";
 import { isRecord } from "../../schema/json.ts";
 import { isStoreFailure } from "../../store/errors.ts";
-import { defaultQuestion, summaryOf, type Redact } from "../summary.ts";
+import { defaultQuestion, redacted, summaryOf, type Redact } from "../summary.ts";
 import { ApprovalError, notFound } from "./errors.ts";
 import { valueAt } from "./places.ts";
 import type {
@@ -145,15 +145,6 @@ function outcomeFields(request: ApprovalRequest): Omit<DecidedMessage, "type" | 
     ...(reason !== undefined && { reason }),
     edited: "editedInput" in request,
   };
-}
-
-/** JSON with every value as `redact` shows it. */
-function redacted(path: readonly (string | number)[], given: unknown, redact: Redact | undefined): unknown {
-  if (redact === undefined) return given;
-  const value = redact(path, given);
-  if (Array.isArray(value)) return value.map((item, index) => redacted([...path, index], item, redact));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, redacted([...path, key], part, redact)]));
 }
 
 function decideProblem(message: Partial<DecideMessage>): ErrorMessage | undefined {
