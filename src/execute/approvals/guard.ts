@@ -133,13 +133,13 @@ export interface RateLimit {
 export const DEFAULT_RATE: RateLimit = { perSecond: 10, burst: 50 };
 
 /** A bucket that fills with time: each message takes one out. */
-export function createRateLimit({ perSecond, burst }: RateLimit, now: () => number = Date.now) {
+export function createRateLimit({ perSecond, burst }: RateLimit) {
   let left = burst;
-  let at = now();
+  let at = Date.now();
   return {
     /** False if there were too many. */
     take(): boolean {
-      const time = now();
+      const time = Date.now();
       left = Math.min(burst, left + (Math.max(0, time - at) / 1000) * perSecond);
       at = time;
       if (left < 1) return false;
@@ -148,7 +148,7 @@ export function createRateLimit({ perSecond, burst }: RateLimit, now: () => numb
     },
     /** Whether the bucket has filled up again, as at the start. */
     isFull(): boolean {
-      return left + (Math.max(0, now() - at) / 1000) * perSecond >= burst;
+      return left + (Math.max(0, Date.now() - at) / 1000) * perSecond >= burst;
     },
   };
 }

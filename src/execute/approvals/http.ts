@@ -14,17 +14,8 @@ import {
   type GuardOptions,
   type RateLimit,
 } from "./guard.ts";
-import { BodyTooLarge, readText } from "./http-body.ts";
-import {
-  decisionOf,
-  detailsMessage,
-  errorMessage,
-  outcomeMessage,
-  parseMessage,
-  requestedMessage,
-  wireError,
-} from "./messages.ts";
-import type { ServerMessage, WireErrorCode } from "./protocol.ts";
+import { answerTo, parseMessage, requestedMessage, wireError } from "./messages.ts";
+import type { DecideMessage, GetMessage, ServerMessage, WireErrorCode } from "./protocol.ts";
 import { eventStream } from "./sse.ts";
 
 export interface ApprovalHandlerOptions extends GuardOptions {
@@ -55,7 +46,7 @@ export interface ApprovalHandlerOptions extends GuardOptions {
  */
 export function approvalHandler(options: ApprovalHandlerOptions): (request: Request) => Promise<Response> {
   checkGuard("approvalHandler", options);
-  const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways = false } = options;
+  const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways } = options;
   const { maxMessageBytes = MAX_MESSAGE_BYTES, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);
   checkMs("keepAliveMs", keepAliveMs);
@@ -74,7 +65,9 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     if (address === `GET ${path}`) return list(who, url);
     if (address === `GET ${path}/events`) return events(who, url, request);
     if (address === `POST ${path}/decide`) return decide(who, request);
-    if (address.startsWith(`GET ${path}/apr_`)) return details(who, url.pathname.slice(path.length + 1));
+    if (address.startsWith(`GET ${path}/apr_`)) {
+      return answered(who, { type: "approval.get", request_id: url.pathname.slice(path.length + 1) });
+    }
     return json(
       wireError(
         "not_found",
@@ -87,10 +80,6 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     const { runId } = feedQuery(url);
     const requests = await service.list({ scope, runId, principal, status: "pending" });
     return json({ requests: requests.map((request) => requestedMessage(request, redact)) });
-  }
-
-  async function details({ principal }: AuthenticatedClient, requestId: string): Promise<Response> {
-    return answering(requestId, () => detailsMessage(service, requestId, principal, redact));
   }
 
   function events(who: AuthenticatedClient, url: URL, request: Request): Response {
@@ -111,18 +100,14 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   }
 
   async function decide(who: AuthenticatedClient, request: Request): Promise<Response> {
-    const { principal } = who;
-    if (!limitOf(principal.id).take()) return json(wireError("rate_limited", "Too many decisions."));
+    if (!limitOf(who.principal.id).take()) return json(wireError("rate_limited", "Too many decisions."));
     // A form of another site cannot send this type without a preflight, which is refused.
     const type = request.headers.get("content-type") ?? "";
     if (!/^application\/json\s*(;|$)/i.test(type)) {
       return json(wireError("invalid_message", "A decision is sent as application/json."), 415);
     }
-    let text: string;
-    try {
-      text = await readText(request, maxMessageBytes);
-    } catch (error) {
-      if (!(error instanceof BodyTooLarge)) throw error;
+    const text = await readText(request, maxMessageBytes);
+    if (text === undefined) {
       return json(wireError("message_too_large", `A decision has at most ${maxMessageBytes} bytes.`));
     }
     // Reading the body may have taken long.
@@ -130,23 +115,11 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     const message = parseMessage(text);
     if (message.type === "approval.error" && message.code !== "unknown_type") return json(message);
     if (message.type !== "approval.decide") return json(wireError("unknown_type", "type is approval.decide."));
-    const { request_id: requestId } = message;
-    if (message.always !== undefined && !allowAlways) {
-      return json(wireError("invalid_message", 'This server takes no "always".', requestId));
-    }
-    return answering(requestId, async () =>
-      outcomeMessage(await service.decide(requestId, decisionOf(message), principal), redact),
-    );
+    return answered(who, message);
   }
 
-  async function answering(requestId: string, ask: () => Promise<ServerMessage>): Promise<Response> {
-    try {
-      return json(await ask());
-    } catch (error) {
-      const message = errorMessage(error, requestId, redact);
-      if (message.code === "internal_error") onError(error);
-      return json(message);
-    }
+  async function answered({ principal }: AuthenticatedClient, message: DecideMessage | GetMessage): Promise<Response> {
+    return json(await answerTo(message, { service, principal, redact, allowAlways }, onError));
   }
 
   function limitOf(principalId: string) {
@@ -179,6 +152,20 @@ function mayAsk(options: GuardOptions, { headers, method }: Request): boolean {
   const site = headers.get("sec-fetch-site");
   if (site === "same-origin" && method === "GET") return true;
   return site === null && isOriginAllowed(options, headers);
+}
+
+/** A body as text, counted while it is read; `undefined` if it is too large: the rest is not read. */
+async function readText({ body }: Request, maxBytes: number): Promise<string | undefined> {
+  if (body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of body as ReadableStream<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 function withCors(options: GuardOptions, request: Request, response: Response): Response {

@@ -11,8 +11,10 @@ import type {
   DecideMessage,
   DetailsMessage,
   ErrorMessage,
+  GetMessage,
   OutcomeMessage,
   RequestedMessage,
+  ServerMessage,
   WireErrorCode,
 } from "./protocol.ts";
 import type { ApprovalService } from "./service.ts";
@@ -39,8 +41,40 @@ export function parseMessage(text: string): ClientMessage | ErrorMessage {
   }
 }
 
+/**
+ * The answer to a client who decides a request, or asks for one in full: what was asked for, or why it has no effect.
+ *
+ * @param onError gets failures that the client is not told about
+ */
+export async function answerTo(
+  message: DecideMessage | GetMessage,
+  { service, principal, redact, allowAlways = false }: Answering,
+  onError: (error: unknown) => void,
+): Promise<ServerMessage> {
+  const { request_id: requestId } = message;
+  try {
+    if (message.type === "approval.get") return await detailsMessage(service, requestId, principal, redact);
+    if (message.always !== undefined && !allowAlways) {
+      return wireError("invalid_message", 'This server takes no "always".', requestId);
+    }
+    return outcomeMessage(await service.decide(requestId, decisionOf(message), principal), redact);
+  } catch (error) {
+    const failure = errorMessage(error, requestId, redact);
+    if (failure.code === "internal_error") onError(error);
+    return failure;
+  }
+}
+
+/** Who asks, and what they may do and see. */
+interface Answering {
+  readonly service: ApprovalService;
+  readonly principal: Principal;
+  readonly redact?: Redact | undefined;
+  readonly allowAlways?: boolean | undefined;
+}
+
 /** The decision that a message asks for. */
-export function decisionOf({ decision, edited_input: editedInput, reason, always }: DecideMessage): Decision {
+function decisionOf({ decision, edited_input: editedInput, reason, always }: DecideMessage): Decision {
   return {
     decision,
     ...(editedInput !== undefined && { editedInput }),
@@ -73,13 +107,13 @@ export function decidedMessage(request: ApprovalRequest): DecidedMessage {
   return { ...outcomeFields(request), type: "approval.decided", seq: request.decidedSeq };
 }
 
-export function outcomeMessage(request: ApprovalRequest, redact?: Redact): OutcomeMessage {
+function outcomeMessage(request: ApprovalRequest, redact?: Redact): OutcomeMessage {
   const always = alwaysOf(request, redact);
   return { ...outcomeFields(request), type: "approval.outcome", ...(always !== undefined && { always }) };
 }
 
 /** A request in full, for a principal who may decide it. @throws ApprovalError `approval_not_found` for all others */
-export async function detailsMessage(
+async function detailsMessage(
   service: ApprovalService,
   requestId: string,
   principal: Principal,
@@ -119,7 +153,7 @@ function alwaysOf({ always, input }: ApprovalRequest, redact: Redact | undefined
 }
 
 /** What a client may learn about a failure: the text of our own errors, and nothing about others. */
-export function errorMessage(error: unknown, requestId: string, redact?: Redact): ErrorMessage {
+function errorMessage(error: unknown, requestId: string, redact?: Redact): ErrorMessage {
   // Problems with stored data are for the server's log: they name runs, which this client may not be allowed to know.
   if (error instanceof ApprovalError && error.code !== "invalid_approval") {
     const message = wireError(error.code as WireErrorCode, error.message, requestId);

@@ -1,7 +1,7 @@
 import { quiet } from "./errors.ts";
 import { approvalFeed, type FeedOptions } from "./feed.ts";
-import { decisionOf, detailsMessage, errorMessage, outcomeMessage, parseMessage, wireError } from "./messages.ts";
-import type { DecideMessage, ServerMessage } from "./protocol.ts";
+import { answerTo, parseMessage } from "./messages.ts";
+import type { ServerMessage } from "./protocol.ts";
 
 /** One connection of one principal, whatever carries the messages. */
 export interface ApprovalSessionOptions extends Omit<FeedOptions, "signal"> {
@@ -31,7 +31,6 @@ export interface ApprovalSession {
  * socket.onclose = () => session.end();
  */
 export function approvalSession(options: ApprovalSessionOptions): ApprovalSession {
-  const { service, principal, allowAlways = false, redact } = options;
   const onError = quiet(options.onError);
   let isOver = false;
   let feed = follow(options.after);
@@ -74,39 +73,13 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
     await before.done;
   }
 
-  async function decide(message: DecideMessage): Promise<void> {
-    const { request_id: requestId } = message;
-    if (message.always !== undefined && !allowAlways) {
-      void send(wireError("invalid_message", 'This server takes no "always".', requestId));
-      return;
-    }
-    await answer(requestId, async () =>
-      outcomeMessage(await service.decide(requestId, decisionOf(message), principal), redact),
-    );
-  }
-
-  /** Sends the result, or the error. */
-  async function answer(requestId: string, ask: () => Promise<ServerMessage>): Promise<void> {
-    try {
-      void send(await ask());
-    } catch (error) {
-      const message = errorMessage(error, requestId, redact);
-      if (message.code === "internal_error") onError(error);
-      void send(message);
-    }
-  }
-
   return {
     async receive(text) {
       if (isOver) return;
       const message = parseMessage(text);
       if (message.type === "approval.error") void send(message);
-      else if (message.type === "approval.decide") await decide(message);
       else if (message.type === "approval.resume") await resume(message.seq);
-      else {
-        const { request_id: requestId } = message;
-        await answer(requestId, () => detailsMessage(service, requestId, principal, redact));
-      }
+      else void send(await answerTo(message, options, onError));
     },
     async end() {
       isOver = true;
