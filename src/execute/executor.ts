@@ -20,7 +20,7 @@ import { actionIdOf, Ledger } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { createSchedule, type Place, type Schedule } from "./schedule.ts";
 import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
-import { noting, untilIdle, type RunningCall } from "./running-call.ts";
+import { noting, type RunningCall } from "./running-call.ts";
 import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
@@ -288,24 +288,24 @@ export class ToolExecutor {
     if (busy !== undefined && context.signal?.aborted !== true && context.abandon !== true) {
       // It runs elsewhere: the calls after it need not wait.
       place.leave();
-      await unlessAborted(() => untilIdle(busy), context.signal);
+      await unlessAborted(() => busy.idle.promise, context.signal);
       return this.#execute(use, context, place);
     }
     // The first execution settles a shared use, unless it gives up.
     const isTaken = [...others].some((one) => one.use === use);
-    const running: RunningCall = { use, isWaiting: false, onWaiting: new Set(), ended: undefined! };
+    const running: RunningCall = { use, isWaiting: false, idle: Promise.withResolvers() };
     const own = isTaken ? new ToolUse(use) : use;
-    running.ended = new Execution(this.#deps, own, context, noting(running, place)).run();
     this.#running.set(actionId, others.add(running));
     try {
-      const outcome = await running.ended;
+      const outcome = await new Execution(this.#deps, own, context, noting(running, place)).run();
       if (isTaken && use.state === "new") settle(use.take(), outcome);
       // While the first one is still running, only the copy has what is on record.
       const isAhead = use.state === "running" && outcome.status !== "awaiting_approval";
       return { ...outcome, use: isAhead ? own : use };
     } finally {
       others.delete(running);
-      if (others.size === 0 && this.#running.get(actionId) === others) this.#running.delete(actionId);
+      if (others.size === 0) this.#running.delete(actionId);
+      running.idle.resolve();
     }
   }
 }
