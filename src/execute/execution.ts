@@ -98,7 +98,7 @@ export class Execution {
       this.#handle?.release();
       throw error;
     } finally {
-      this.#place.finish();
+      this.#place.leave();
       await this.#events.told();
     }
   }

@@ -305,7 +305,6 @@ export class ToolExecutor {
     } finally {
       others.delete(running);
       if (others.size === 0) this.#running.delete(actionId);
-      running.idle.resolve();
     }
   }
 }

@@ -4,16 +4,15 @@ import type { Place } from "./schedule.ts";
 /** A call that this process is working on. */
 export interface RunningCall {
   readonly use: ToolUse;
-  /** Whether it waits for a decision or for another process. */
+  /** Whether it waits for a decision or for another process, or has ended. */
   isWaiting: boolean;
-  /** Resolved when it waits, or has ended. */
+  /** Resolved while it does. */
   idle: PromiseWithResolvers<void>;
 }
 
 /** The place of a call, which also tracks whether it waits. */
 export function noting(running: RunningCall, place: Place): Place {
   return {
-    ...place,
     enter() {
       if (running.isWaiting) running.idle = Promise.withResolvers();
       running.isWaiting = false;

@@ -2,10 +2,8 @@
 export interface Place {
   /** Resolves when it may run. */
   enter(): Promise<void>;
-  /** It waits for somebody, perhaps for days: the calls after it need not. `enter()` again afterwards. */
+  /** It has ended, or waits for somebody, perhaps for days: the calls after it need not. `enter()` again afterwards. */
   leave(): void;
-  /** It will not run any more. */
-  finish(): void;
 }
 
 /** Gives each call of a turn its place, in call order. @param alone no other call may run at the same time */
@@ -13,7 +11,7 @@ export type Schedule = (alone: boolean) => Place;
 
 interface Entry {
   readonly alone: boolean;
-  state: "outside" | "waiting" | "running" | "left" | "finished";
+  state: "outside" | "waiting" | "running" | "left";
   enter: (() => void) | undefined;
 }
 
@@ -36,7 +34,6 @@ export function createSchedule(concurrency: number): Schedule {
       taken++;
     }
     for (const [at, entry] of entries.entries()) {
-      const isOpen = entry.state === "outside" || entry.state === "waiting" || entry.state === "running";
       // A call that is not ready yet keeps its place ahead of later ones, whichever happens to be ready first.
       if (entry.state === "outside") taken++;
       if (entry.state === "waiting" && taken < concurrency && (!entry.alone || (taken === 0 && isFirst(at)))) {
@@ -45,18 +42,18 @@ export function createSchedule(concurrency: number): Schedule {
         entry.enter!();
       }
       // No call overtakes one that runs alone.
-      if (entry.alone && isOpen) return;
+      if (entry.alone && entry.state !== "left") return;
     }
   }
 
   function isFirst(at: number): boolean {
-    return entries.slice(0, at).every(({ state }) => state === "finished" || state === "left");
+    return entries.slice(0, at).every(({ state }) => state === "left");
   }
 
   return (alone) => {
     const entry: Entry = { alone, state: "outside", enter: undefined };
     entries.push(entry);
-    const leaveAs = (state: Entry["state"]): void => {
+    const become = (state: Entry["state"]): void => {
       entry.state = state;
       next();
     };
@@ -64,10 +61,9 @@ export function createSchedule(concurrency: number): Schedule {
       enter: () =>
         new Promise((resolve) => {
           entry.enter = resolve;
-          leaveAs("waiting");
+          become("waiting");
         }),
-      leave: () => leaveAs("left"),
-      finish: () => leaveAs("finished"),
+      leave: () => become("left"),
     };
   };
 }
