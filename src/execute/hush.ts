@@ -4,29 +4,18 @@
  * way; calling `then()` of other thenables could start something, such as a lazy query.
  */
 export function hush(value: unknown): void {
-  const seen = new Set<object>();
-  const waiting: object[] = [];
-  let looks = 0;
-  const look = (at: unknown) => {
-    if (typeof at === "object" && at !== null && !seen.has(at)) waiting.push(at);
-    return ++looks < MAX_LOOKS;
-  };
-  look(value);
-  for (let next = waiting.pop(); next !== undefined && looks < MAX_LOOKS; next = waiting.pop()) {
-    if (seen.has(next)) continue;
-    seen.add(next);
-    const object = next;
+  const found = new Set<unknown>([value]);
+  // It grows meanwhile.
+  for (const object of found) {
+    if (found.size > MAX_VALUES) return;
+    if (typeof object !== "object" || object === null || ArrayBuffer.isView(object)) continue;
     unlessItThrows(() => {
       if (object instanceof Promise) void Promise.prototype.then.call(object, undefined, () => {});
-    });
-    // Nothing but bytes.
-    if (ArrayBuffer.isView(object)) continue;
-    unlessItThrows(() => {
-      if (object instanceof Map) for (const [key, item] of MAP.call(object)) if (!look(key) || !look(item)) break;
-      if (object instanceof Set) for (const item of SET.call(object)) if (!look(item)) break;
+      if (object instanceof Map) for (const entry of MAP.call(object)) found.add(entry);
+      if (object instanceof Set) for (const item of SET.call(object)) found.add(item);
     });
     for (const key of unlessItThrows(() => Object.keys(object)) ?? []) {
-      if (!look(unlessItThrows(() => (object as Record<string, unknown>)[key]))) break;
+      found.add(unlessItThrows(() => (object as Record<string, unknown>)[key]));
     }
   }
 }
@@ -44,4 +33,4 @@ function unlessItThrows<T>(look: () => T): T | undefined {
 const MAP = Map.prototype.entries as (this: Map<unknown, unknown>) => MapIterator<[unknown, unknown]>;
 const SET = Set.prototype.values as (this: Set<unknown>) => SetIterator<unknown>;
 
-const MAX_LOOKS = 1_000_000;
+const MAX_VALUES = 1_000_000;
