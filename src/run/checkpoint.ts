@@ -20,6 +20,17 @@ export type HeadChange = Partial<
   Omit<Head, "version" | "conversationId" | "wire" | "rows" | "epoch" | "lease" | "updatedAt">
 >;
 
+/** What the head of a run says at its beginning. */
+export const FRESH = {
+  used: NOTHING_USED,
+  lifted: NOTHING_USED,
+  liftedRows: 0,
+  pending: [],
+  error: null,
+  lostUsage: undefined,
+  requestId: null,
+} satisfies HeadChange;
+
 /**
  * Reads a run with all its rows.
  *
@@ -178,11 +189,7 @@ export class Checkpoint {
       lease: newLease(leaseMs),
       startedAt: now,
       updatedAt: now,
-      used: NOTHING_USED,
-      lifted: NOTHING_USED,
-      liftedRows: 0,
-      pending: [],
-      error: null,
+      ...FRESH,
     };
     const entry = await putSurely(store, headKey(conversationId), head, 0);
     if (entry === undefined) throw busy(conversationId);

@@ -9,9 +9,9 @@ import type { Store } from "../store/store.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
-import { checkLimits, liftCalls, NOTHING_USED, type Budgets, type Limits } from "./budgets.ts";
+import { checkLimits, liftCalls, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
-import { Checkpoint, headKey, isHeld, readBegun, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
+import { Checkpoint, FRESH, headKey, isHeld, readBegun, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notGiven, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
@@ -237,17 +237,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       // Only now, since begin() may have waited.
       const at = Date.now();
       await loop.cancelOpen();
-      const fresh = {
-        runId,
-        startedAt: at,
-        used: NOTHING_USED,
-        lifted: NOTHING_USED,
-        error: null,
-        pending: [],
-        requestId: null,
-        lostUsage: undefined,
-      };
-      await checkpoint.append({ ...input, at }, { ...fresh, liftedRows: checkpoint.rows.length });
+      const fresh = { ...FRESH, runId, startedAt: at, liftedRows: checkpoint.rows.length };
+      await checkpoint.append({ ...input, at }, fresh);
       await tell({ type: "run.started", conversationId, runId });
     });
   }
