@@ -29,8 +29,7 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
       ...head.used,
       usage: usageOf(own, head.lostUsage),
       finishReason: turn?.finishReason ?? undefined,
-      // Falls back to the turn's, if the head was written by a version that did not keep it.
-      requestId: (head.requestId === undefined ? turn?.requestId : head.requestId) ?? undefined,
+      requestId: head.requestId ?? undefined,
       startedAt: head.startedAt,
       updatedAt: head.updatedAt,
     },
