@@ -75,11 +75,13 @@ export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
  * The loop of an agent: asks the model, executes internal calls, hands external ones to the caller, and continues once
  * the results are in, in minutes or days, in this process or another. Every step is stored before and after.
  *
- * @example const orchestrator = new Orchestrator({ model: openaiChat.model(new OpenAI(), { model: "gpt-5-mini" }),
- *   tools, store }); let result = await orchestrator.run({ conversationId: "c1", input: "Open the report." }); while
- *   (result.status === "awaiting_tool_results") { const toolResults = await
- *   Promise.all(result.pendingToolCalls.map(executeInTheEditor)); result = await orchestrator.resume("c1", {
- *   toolResults }); }
+ * @example
+ * const orchestrator = new Orchestrator({ model: openaiChat.model(new OpenAI(), { model: "gpt-5-mini" }), tools, store });
+ * let result = await orchestrator.run({ conversationId: "c1", input: "Open the report." });
+ * while (result.status === "awaiting_tool_results") {
+ *   const toolResults = await Promise.all(result.pendingToolCalls.map(executeInTheEditor));
+ *   result = await orchestrator.resume("c1", { toolResults });
+ * }
  */
 export class Orchestrator<Message = any, T extends Tool = Tool> {
   readonly #deps: RunDeps;

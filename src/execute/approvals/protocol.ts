@@ -4,10 +4,11 @@ import type { ApprovalStatus, Decision, GrantScope } from "./types.ts";
 /*
  * What goes over a WebSocket, one JSON object per message (over HTTP: the data of events, and the bodies).
  *
- *   server                                                client {"type":"approval.requested","request_id":…,"seq":1}
- *   {"type":"approval.ready","seq":1} {"type":"approval.decide","request_id":…,"decision":"approve"}
- *   {"type":"approval.outcome","request_id":…,"status":"approved"}
- *   {"type":"approval.decided","request_id":…,"status":"approved","seq":2}
+ *   server: {"type":"approval.requested","request_id":…,"seq":1}
+ *   server: {"type":"approval.ready","seq":1}
+ *   client: {"type":"approval.decide","request_id":…,"decision":"approve"}
+ *   server: {"type":"approval.outcome","request_id":…,"status":"approved"}
+ *   server: {"type":"approval.decided","request_id":…,"status":"approved","seq":2}
  */
 
 /** A request that this client may decide. */

@@ -187,10 +187,10 @@ export interface SubscribeOptions {
  * Approvals as an executor needs them.
  *
  * ```ts
- * let row = await approvals.request(ask);                       // finds or makes; the same ask gives the same row if
- * (row.status === "pending") await approvals.await(row.id); row = await approvals.request(askAgain);
- * // right before running: changed since? void, asked again if (row.status === "approved") run(approvedInput(row)),
- * await approvals.succeeded(row.id);
+ * let row = await approvals.request(ask); // finds or makes: the same ask gives the same row
+ * if (row.status === "pending") await approvals.await(row.id);
+ * row = await approvals.request(askAgain); // right before running: changed since? void, asked again
+ * if (row.status === "approved") run(approvedInput(row)), await approvals.succeeded(row.id);
  * ```
  */
 export interface Approvals {
