@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "../../time.ts";
 import type { Redact } from "../summary.ts";
 import type { ApprovalService } from "./service.ts";
 import type { Principal } from "./types.ts";
@@ -111,6 +112,22 @@ export async function authenticated(
 /** An invalid time (a string, `NaN`) counts as expired. */
 export function isOver({ expiresAt = Infinity }: AuthenticatedClient): boolean {
   return !(expiresAt > Date.now());
+}
+
+/**
+ * Calls back once an authentication has ended; times beyond the maximum of a timer take several.
+ *
+ * @returns stops waiting for it
+ */
+export function onceOver(who: AuthenticatedClient, end: () => void): () => void {
+  const { expiresAt } = who;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const look = (): void => {
+    if (isOver(who)) end();
+    else timer = setTimeout(look, Math.min(expiresAt! - Date.now() + 1, MAX_TIMER_MS));
+  };
+  if (expiresAt !== undefined) look();
+  return () => clearTimeout(timer);
 }
 
 /** `?after=12` and `?run_id=run_1`. An invalid number resumes nothing. */

@@ -83,7 +83,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   }
 
   function events(who: AuthenticatedClient, url: URL, request: Request): Response {
-    const { principal, scope, expiresAt } = who;
+    const { principal, scope } = who;
     const query = feedQuery(url);
     // A browser that reconnects by itself sends the last id it received, to the original URL.
     const last = request.headers.get("last-event-id");
@@ -94,7 +94,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     // A client that left during authentication does not fire the event again.
     if (request.signal.aborted) stop.abort();
     else request.signal.addEventListener("abort", () => stop.abort(), { signal });
-    return new Response(eventStream(feed, { stop, expiresAt, keepAliveMs, onError }), {
+    return new Response(eventStream(feed, { stop, who, keepAliveMs, onError }), {
       headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
     });
   }

@@ -1,4 +1,4 @@
-import { checkMs, MAX_TIMER_MS } from "../../time.ts";
+import { checkMs } from "../../time.ts";
 import {
   authenticated,
   checkGuard,
@@ -8,6 +8,7 @@ import {
   isOriginAllowed,
   isOver,
   MAX_MESSAGE_BYTES,
+  onceOver,
   type ApprovalClient,
   type AuthenticatedClient,
   type GuardOptions,
@@ -126,8 +127,8 @@ function serve(
   const { pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   const { rateLimit = DEFAULT_RATE, onError } = options;
   const limit = createRateLimit(rateLimit);
-  /** For the end of the authentication, and for closing. */
-  const timers: ReturnType<typeof setTimeout>[] = [];
+  let closing: ReturnType<typeof setTimeout> | undefined;
+  let stopWatching: (() => void) | undefined;
   let isClosing = false;
   let isAlive = true;
 
@@ -137,7 +138,7 @@ function serve(
     void session.then((open) => open?.end());
     socket.close(code, reason);
     // A client that does not read will not read the close frame either.
-    timers[1] = setTimeout(() => socket.terminate(), closeMs);
+    closing = setTimeout(() => socket.terminate(), closeMs);
   }
 
   function send(message: ServerMessage): void {
@@ -160,20 +161,14 @@ function serve(
     }
   }
 
-  /** Times beyond the maximum of a timer take several. */
-  function watch(who: AuthenticatedClient, expiresAt: number): void {
-    if (isOver(who)) return close(1008, "authentication has expired");
-    timers[0] = setTimeout(() => watch(who, expiresAt), Math.min(expiresAt - Date.now() + 1, MAX_TIMER_MS));
-  }
-
   const session = Promise.resolve(asked).then((who) => {
     if (isClosing) return undefined;
     if (typeof who === "number") {
       close(1008, who === 403 ? "origin" : "authentication");
       return undefined;
     }
-    const { principal, scope, expiresAt } = who;
-    if (expiresAt !== undefined) watch(who, expiresAt);
+    const { principal, scope } = who;
+    stopWatching = onceOver(who, () => close(1008, "authentication has expired"));
     const { after, runId } = feedQuery(clientOf(request).url);
     const { service, allowAlways, redact } = options;
     const opened = approvalSession({
@@ -213,7 +208,8 @@ function serve(
   socket.on("close", () => {
     isClosing = true;
     clearInterval(heartbeat);
-    timers.forEach(clearTimeout);
+    clearTimeout(closing);
+    stopWatching?.();
     void session.then((open) => open?.end());
   });
   // A peer that vanished silently would keep its connection forever.

@@ -1,11 +1,11 @@
+import { isOver, onceOver, type AuthenticatedClient } from "./guard.ts";
 import type { FeedMessage } from "./protocol.ts";
-import { MAX_TIMER_MS } from "../../time.ts";
 
 export interface EventStreamOptions {
   /** Ends the feed. */
   readonly stop: AbortController;
-  /** When the stream has to end, in milliseconds since 1970. */
-  readonly expiresAt: number | undefined;
+  /** The stream ends with its authentication. */
+  readonly who: AuthenticatedClient;
   readonly keepAliveMs: number;
   readonly onError: (error: unknown) => void;
 }
@@ -18,18 +18,15 @@ export function eventStream(
   feed: AsyncGenerator<FeedMessage>,
   options: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
-  const { stop, expiresAt = Infinity, keepAliveMs, onError } = options;
+  const { stop, who, keepAliveMs, onError } = options;
   const encoder = new TextEncoder();
   let isCanceled = false;
-  const timers: { keepAlive?: ReturnType<typeof setInterval>; expiry?: ReturnType<typeof setTimeout> } = {};
-
-  function end(): void {
-    stop.abort();
-  }
+  let keepAlive: ReturnType<typeof setInterval> | undefined;
+  let stopWatching: (() => void) | undefined;
 
   function letGo(): void {
-    clearInterval(timers.keepAlive);
-    clearTimeout(timers.expiry);
+    clearInterval(keepAlive);
+    stopWatching?.();
     // If nobody reads, it would wait with its subscription open, and nobody is obliged to cancel the stream.
     feed.return(undefined).catch(onError);
   }
@@ -38,18 +35,18 @@ export function eventStream(
     start(controller) {
       if (stop.signal.aborted) return controller.close();
       stop.signal.addEventListener("abort", letGo);
-      timers.keepAlive = setInterval(() => {
+      keepAlive = setInterval(() => {
         // Only if everything was taken: comments must not pile up either.
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": \n\n"));
       }, keepAliveMs);
-      if (expiresAt !== Infinity) timers.expiry = setTimeout(check, untilExpiry());
+      stopWatching = onceOver(who, () => stop.abort());
     },
     async pull(controller) {
       try {
         const { done, value } = await feed.next();
         if (isCanceled) return;
-        if (done === true || expiresAt <= Date.now()) {
-          end();
+        if (done === true || isOver(who)) {
+          stop.abort();
           return controller.close();
         }
         controller.enqueue(
@@ -57,23 +54,14 @@ export function eventStream(
         );
       } catch (error) {
         onError(error);
-        end();
+        stop.abort();
         controller.close();
       }
     },
     async cancel() {
       isCanceled = true;
-      end();
+      stop.abort();
       await feed.return(undefined);
     },
   });
-
-  function check(): void {
-    if (expiresAt <= Date.now()) end();
-    else timers.expiry = setTimeout(check, untilExpiry());
-  }
-
-  function untilExpiry(): number {
-    return Math.min(Math.max(0, expiresAt - Date.now() + 1), MAX_TIMER_MS);
-  }
 }
