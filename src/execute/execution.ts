@@ -223,8 +223,7 @@ export class Execution {
     }
     const tool = this.#tool;
     if (tool === undefined) return this.#deny(version, unknownTool(name));
-    const answer =
-      (await this.#deps.history.judge(tool, runId, invocationId)) ?? (await this.#judge(tool, this.#input));
+    const answer = (await this.#deps.history.judge(tool, runId, this.#use)) ?? (await this.#judge(tool, this.#input));
     if (answer === undefined) return this.#fail(version, "aborted", aborted(this.#use.name));
     switch (answer.decision) {
       case "deny":

@@ -1,6 +1,7 @@
 import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { ToolUse } from "../tool/use.ts";
 import { CallCount } from "./call-count.ts";
 import type { Denial } from "./gate.ts";
 import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
@@ -38,18 +39,18 @@ export class RunHistory {
   }
 
   /** `requires` and `maxCallsPerRun`, as far as they can be checked before the call is shown to anybody. */
-  async judge(tool: Tool, runId: string, invocationId: string): Promise<Denial | undefined> {
+  async judge(tool: Tool, runId: string, use: ToolUse): Promise<Denial | undefined> {
     const { name, requires = [], maxCallsPerRun } = tool;
     const missing: string[] = [];
     for (const required of typeof requires === "string" ? [requires] : requires) {
-      if (!(await this.#successes.has(required, runId))) missing.push(required);
+      if (!(await this.#successes.has(required, runId, use))) missing.push(required);
     }
     if (missing.length > 0) {
-      const message = `${name} needs ${missing.join(", ")} to succeed first.`;
+      const message = `${name} needs ${missing.join(", ")} to succeed first, in an earlier turn.`;
       return { decision: "deny", reason: "requirement_missing", message };
     }
     if (maxCallsPerRun === undefined) return undefined;
-    const isFull = maxCallsPerRun === 0 || (await this.#count.isFull(name, maxCallsPerRun, runId, invocationId));
+    const isFull = maxCallsPerRun === 0 || (await this.#count.isFull(name, maxCallsPerRun, runId, use.invocationId));
     return isFull ? tooMany(tool) : undefined;
   }
 

@@ -1,4 +1,5 @@
 import { storeKey, type Store } from "../store/store.ts";
+import type { ToolUse } from "../tool/use.ts";
 import { actionIdOf, ifUnreadable, type ActionRow, type Ledger } from "./ledger.ts";
 
 /**
@@ -38,14 +39,16 @@ export class Successes {
     }
   }
 
-  async has(toolName: string, runId: string): Promise<boolean> {
+  /** @param use the call that needs it: those of its own turn do not count, since the model wrote it before their result */
+  async has(toolName: string, runId: string, use: ToolUse): Promise<boolean> {
     const key = keyOf(runId, toolName);
+    const counts = (row: ActionRow) => isSuccess(row, toolName) && !isOfTurn(row.invocationId, use);
     const noted = await this.#store.get<string>(key);
     if (noted === undefined) return false;
     // An unreadable row says nothing about the others.
     const action = await this.#ledger.get(actionIdOf(runId, noted.value)).catch(ifUnreadable);
-    if (action !== undefined && isSuccess(action.value, toolName)) return true;
-    const other = (await this.#ledger.list(runId)).find(({ value }) => isSuccess(value, toolName));
+    if (action !== undefined && counts(action.value)) return true;
+    const other = (await this.#ledger.list(runId)).find(({ value }) => counts(value));
     if (other === undefined) return false;
     await this.#store.put(key, other.value.invocationId);
     return true;
@@ -58,4 +61,11 @@ function keyOf(runId: string, toolName: string): string {
 
 function isSuccess({ toolName, status, undo }: ActionRow, name: string): boolean {
   return toolName === name && status === "done" && undo?.state !== "undone";
+}
+
+/** The ids of a stream's calls end in their turn and position: within a turn, only the position differs. */
+function isOfTurn(invocationId: string, { invocationId: own, turnIndex, position }: ToolUse): boolean {
+  if (!own.endsWith(`-${turnIndex}-${position}`)) return false;
+  const turn = own.slice(0, -String(position).length);
+  return invocationId.startsWith(turn) && /^\d+$/.test(invocationId.slice(turn.length));
 }

@@ -404,3 +404,23 @@ describe("the tree", () => {
     expect(tree.toMermaid()).not.toContain('"]; click');
   });
 });
+
+describe("a tool that requires another one", () => {
+  it("does not run in the turn in which that succeeds: the model wrote the call before it saw the result", async () => {
+    const [look, edit] = [counted("look", { effect: "read" }), counted("edit", { requires: "look" })];
+    const both = { calls: [{ name: "look" }, { name: "edit" }], pauseMs: 20 };
+    const model = scripted(both, { calls: [{ name: "edit" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [look.tool, edit.tool], store: memoryStore() });
+    const { messages } = await orchestrator.run({ conversationId, input });
+    expect(short(messages)).toEqual([
+      "user",
+      "call(look,edit)",
+      'result({"ran":"look","n":null})',
+      expect.stringContaining("edit needs look to succeed first, in an earlier turn"),
+      "call(edit)",
+      'result({"ran":"edit","n":null})',
+      "say(Done.)",
+    ]);
+    expect(edit.inputs).toHaveLength(1);
+  });
+});
