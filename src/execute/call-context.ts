@@ -13,6 +13,7 @@ export function policyContextOf(use: ToolUse, context: ExecutionContext): Policy
     approvalTimeoutMs: _approvalTimeoutMs,
     approval: _approval,
     uniqueIds: _uniqueIds,
+    abandon: _abandon,
     ...shared
   } = context;
   const { behavior, principal, runId } = context;

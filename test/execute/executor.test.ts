@@ -62,8 +62,10 @@ describe("execute()", () => {
     const { executor } = setup([tool]);
     const principal = { id: "anna" };
     const use = tool.use({}, { id: "call_1", invocationId: "inv" });
+    const own = { timeoutMs: 1e3, waitForApproval: true, approvalTimeoutMs: 1, uniqueIds: true, abandon: false };
     await executor.execute(use, {
       ...RUN,
+      ...own,
       requestId: "r",
       behavior: "b",
       principal,
@@ -85,6 +87,7 @@ describe("execute()", () => {
       progress: expect.any(Function),
       undoData: expect.any(Function),
     });
+    for (const option of Object.keys(own)) expect(ran[0]!.context).not.toHaveProperty(option);
   });
 
   it("takes the context as it is now, whatever the caller does with the object", async () => {
