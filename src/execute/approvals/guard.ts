@@ -132,11 +132,12 @@ export function onceOver(who: AuthenticatedClient, end: () => void): () => void 
 
 /** `?after=12` and `?run_id=run_1`. An invalid number resumes nothing. */
 export function feedQuery(url: URL): { after: number | undefined; runId: string | undefined } {
-  const after = url.searchParams.get("after");
-  return {
-    after: after !== null && /^\d{1,15}$/.test(after) ? Number(after) : undefined,
-    runId: url.searchParams.get("run_id") ?? undefined,
-  };
+  return { after: numberIn(url.searchParams.get("after")), runId: url.searchParams.get("run_id") ?? undefined };
+}
+
+/** The number of an event, if a client sent one. */
+export function numberIn(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 /** How many messages a client may send. */

@@ -10,6 +10,7 @@ import {
   isOriginAllowed,
   isOver,
   MAX_MESSAGE_BYTES,
+  numberIn,
   type AuthenticatedClient,
   type GuardOptions,
   type RateLimit,
@@ -86,8 +87,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     const { principal, scope } = who;
     const query = feedQuery(url);
     // A browser that reconnects by itself sends the last id it received, to the original URL.
-    const last = request.headers.get("last-event-id");
-    const after = last !== null && /^\d{1,15}$/.test(last) ? Number(last) : query.after;
+    const after = numberIn(request.headers.get("last-event-id")) ?? query.after;
     const stop = new AbortController();
     const { signal } = stop;
     const feed = approvalFeed({ service, principal, scope, runId: query.runId, after, redact, signal });
