@@ -27,16 +27,39 @@ export function startTimer(ms: number, work: () => void): () => void {
 
 /** Waits this many milliseconds (not at all if that is not positive), or until the signal fires. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  if (!(ms > 0) || signal?.aborted === true) return;
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
-    signal?.addEventListener("abort", end);
-  });
+  if (ms > 0) await createWakeUp(signal).wait(ms);
+}
+
+/** Waits until woken, for a time, or until a signal fires. A wake-up before the wait is not lost. */
+export interface WakeUp {
+  wake(): void;
+  /** Resolves when woken, after `ms`, or when the signal fires. */
+  wait(ms: number): Promise<void>;
+}
+
+/** Listens to the signal only while waiting, so that no listener is left behind if something fails between waits. */
+export function createWakeUp(signal?: AbortSignal): WakeUp {
+  let isAwake = false;
+  let resume: (() => void) | undefined;
+  return {
+    wake() {
+      isAwake = true;
+      resume?.();
+    },
+    async wait(ms) {
+      if (!isAwake && signal?.aborted !== true) {
+        const woken = Promise.withResolvers<void>();
+        resume = woken.resolve;
+        signal?.addEventListener("abort", resume);
+        const timer = setTimeout(resume, Math.min(Math.max(ms, 0), MAX_TIMER_MS));
+        await woken.promise;
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", resume);
+        resume = undefined;
+      }
+      isAwake = false;
+    },
+  };
 }
 
 /** Whether a promise settles, either way, within this many milliseconds; it is not waited for any longer. */

@@ -1,5 +1,5 @@
 import type { StoreEntry } from "../store/store.ts";
-import { createWakeUp } from "./approvals/wake-up.ts";
+import { createWakeUp } from "../time.ts";
 import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
 
 /**

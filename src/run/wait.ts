@@ -1,8 +1,7 @@
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
-import { createWakeUp } from "../execute/approvals/wake-up.ts";
 import { mayPass } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
-import { pause } from "../time.ts";
+import { createWakeUp, pause } from "../time.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readEnd, readHeadEntry, readRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";

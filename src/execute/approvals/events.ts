@@ -1,8 +1,8 @@
 import type { Store } from "../../store/store.ts";
+import { createWakeUp } from "../../time.ts";
 import { TRIM_EVERY, type ApprovalLog, type LogEntry, type NumberedEntry } from "./log.ts";
 import type { ApprovalRows } from "./rows.ts";
 import type { ApprovalEvent, ApprovalRequest, SubscribeOptions } from "./types.ts";
-import { createWakeUp } from "./wake-up.ts";
 
 /**
  * Numbers the events of requests, and emits them.

@@ -1,6 +1,7 @@
 import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
 import type { Store } from "../../store/store.ts";
+import { createWakeUp } from "../../time.ts";
 import type { ToolSource } from "../../tool/tool-set.ts";
 import { asJson, checkDecision, decided, validateWith, type ValidateInput } from "./decision.ts";
 import { approvalDigest } from "./digest.ts";
@@ -22,7 +23,6 @@ import type {
   Principal,
   SubscribeOptions,
 } from "./types.ts";
-import { createWakeUp } from "./wake-up.ts";
 
 /** Whether this principal may decide this request. Throwing means no. */
 export type MayDecide = (principal: Principal, request: ApprovalRequest) => boolean | Promise<boolean>;
