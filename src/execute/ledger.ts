@@ -1,6 +1,7 @@
 import { isToolError, ToolError } from "../errors.ts";
 import { HeldEntry } from "../store/held.ts";
 import { putSurely } from "../store/outlast.ts";
+import { isNumber, isString, oneOf, optional, shape, type Check } from "../store/shape.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import type { Effect } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
@@ -168,42 +169,31 @@ function checkRow({ key, value }: StoreEntry<ActionRow>): void {
   throw new ToolError("outcome_unknown", `The record of this action ${what}, so it is not known what came of it.`);
 }
 
-const STATUSES: ReadonlySet<unknown> = new Set<ActionStatus>([
-  "planned",
-  "started",
-  "done",
-  "failed",
-  "denied",
-  "unknown",
-]);
-
 function isRow(value: unknown): value is ActionRow {
-  if (typeof value !== "object" || value === null) return false;
-  const row = value as Partial<Record<keyof ActionRow, unknown>>;
-  return (
-    row.version === 1 &&
-    STATUSES.has(row.status) &&
-    [row.runId, row.invocationId, row.toolName, row.digest].every((text) => typeof text === "string") &&
-    [row.attempts, row.createdAt].every((count) => typeof count === "number") &&
-    (row.effect === "read" || row.effect === "idempotent" || row.effect === "write") &&
-    (row.status !== "started" || typeof (row.lease as Lease | undefined)?.until === "number") &&
-    (!["failed", "denied", "unknown"].includes(row.status as string) ||
-      typeof (row.error as { message?: unknown } | undefined)?.message === "string") &&
-    (row.undo === undefined || isUndo(row.undo))
-  );
+  if (!isRowShape(value)) return false;
+  const { status, lease, error } = value as ActionRow;
+  if (status === "started") return isLease(lease);
+  return status === "planned" || status === "done" || isReason(error);
 }
 
-const UNDO_STATES: ReadonlySet<unknown> = new Set<UndoState>([
-  "available",
-  "undoing",
-  "undone",
-  "undo_failed",
-  "expired",
-]);
-
-function isUndo(value: unknown): boolean {
-  const { state, expiresAt, lease } = (value ?? {}) as Partial<UndoRow>;
+const isReason = shape({ message: isString });
+const isLease = shape({ until: isNumber });
+const isUndoShape = shape({
+  state: oneOf<UndoState>("available", "undoing", "undone", "undo_failed", "expired"),
   // The range of dates is finite, and the message shows this one.
-  const isTime = typeof expiresAt === "number" && !Number.isNaN(new Date(expiresAt).getTime());
-  return UNDO_STATES.has(state) && isTime && (state !== "undoing" || typeof lease?.until === "number");
-}
+  expiresAt: (value) => isNumber(value) && !Number.isNaN(new Date(value).getTime()),
+});
+const isUndo: Check = (value) => isUndoShape(value) && ((value as UndoRow).state !== "undoing" || isLease((value as UndoRow).lease));
+
+const isRowShape = shape({
+  version: oneOf(1),
+  status: oneOf<ActionStatus>("planned", "started", "done", "failed", "denied", "unknown"),
+  runId: isString,
+  invocationId: isString,
+  toolName: isString,
+  digest: isString,
+  attempts: isNumber,
+  createdAt: isNumber,
+  effect: oneOf<Effect>("read", "idempotent", "write"),
+  undo: optional(isUndo),
+});

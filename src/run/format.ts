@@ -1,4 +1,17 @@
 import { ToolError } from "../errors.ts";
+import {
+  isCount,
+  isNumber,
+  isObject,
+  isString,
+  isText,
+  listOf,
+  nullable,
+  oneOf,
+  optional,
+  shape,
+  type Check,
+} from "../store/shape.ts";
 import type { FinishReason } from "../stream/events.ts";
 import type { BudgetUse } from "./budgets.ts";
 import type { RunStatus } from "./types.ts";
@@ -141,149 +154,98 @@ export interface OutcomeRecord {
   readonly durationMs?: number;
 }
 
-/** Stored data is untrusted input: it may be newer, damaged, or forged. */
+export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+
 export function readHead(value: unknown, conversationId: string): Head {
-  const head = record(value, conversationId);
-  const { version } = head;
+  const { version } = (value ?? {}) as { readonly version?: unknown };
   if (typeof version === "number" && version > VERSION) {
     throw new ToolError(
       "checkpoint_newer",
       `The run of conversation ${conversationId} was written by a newer version of this library (format ${version}, this one reads up to ${VERSION}). Update the library where it is resumed.`,
     );
   }
-  const { runId, wire, status, rows, epoch, lease, startedAt, updatedAt, used, lifted, liftedRows, pending, error } =
-    head;
+  const head = value as Head;
   const fits =
-    version === VERSION &&
-    head["conversationId"] === conversationId &&
-    isText(runId) &&
-    /^[\w-]+$/.test(runId) &&
-    isText(wire) &&
-    STATUSES.has(status) &&
-    isCount(rows) &&
-    isCount(epoch) &&
-    (lease === null || (isText(lease?.["owner"]) && isNumber(lease["until"]))) &&
-    isNumber(startedAt) &&
-    isNumber(updatedAt) &&
-    isUse(used) &&
-    isUse(lifted) &&
-    isCount(liftedRows) &&
-    isOptionalUsage(head["lostUsage"]) &&
-    Array.isArray(pending) &&
-    pending.every((call: unknown) => isText((call as Fields | null)?.["id"])) &&
-    (error === null ? status !== "error" : isReason(error));
+    isHead(value) && head.conversationId === conversationId && (head.error !== null || head.status !== "error");
   if (!fits) throw damaged(conversationId, "its head");
-  return value as Head;
+  return head;
 }
-
-function isOptionalUsage(value: unknown): boolean {
-  const { inputTokens, outputTokens, totalTokens } = (value ?? {}) as Partial<Record<keyof Usage, unknown>>;
-  return value === undefined || [inputTokens, outputTokens, totalTokens].every(isNumber);
-}
-
-export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 export function readRow(value: unknown, conversationId: string, index: number): Row {
-  const row = record(value, conversationId);
-  if (!Array.isArray(row["messages"]) || !isNumber(row["at"])) throw damaged(conversationId, `row ${index}`);
-  const fits =
-    row["kind"] === "input"
-      ? isText(row["runId"]) &&
-        isOptional(row["instructions"]) &&
-        isOptional(row["behavior"]) &&
-        (row["keeps"] === undefined || isCount(row["keeps"]))
-      : row["kind"] === "turn"
-        ? isText(row["turnId"]) &&
-          isNumber(row["durationMs"]) &&
-          typeof row["text"] === "string" &&
-          isOptional(row["reasoning"]) &&
-          areCalls(row["calls"])
-        : row["kind"] === "results" && Array.isArray(row["outcomes"]) && row["outcomes"].every(isOutcome);
-  if (!fits) throw damaged(conversationId, `row ${index}`);
+  if (!isInput(value) && !isTurn(value) && !isResults(value)) throw damaged(conversationId, `row ${index}`);
   return value as Row;
 }
 
-const STATUSES: ReadonlySet<unknown> = new Set([
-  "running",
-  "completed",
-  "awaiting_tool_results",
-  "awaiting_approval",
-  "error",
-]);
-const MODES: ReadonlySet<unknown> = new Set(["internal", "external", "invalid"]);
-const OUTCOMES: ReadonlySet<unknown> = new Set([
-  "completed",
-  "failed",
-  "denied",
-  "unknown",
-  "invalid",
-  "canceled",
-  "expired",
-] satisfies CallStatus[]);
+const isReason = shape({ code: isText, message: isString });
+const isUse = shape({ steps: isNumber, calls: isNumber, tokens: isNumber, activeMs: isNumber });
 
-type Fields = Readonly<Record<string, any>>;
+const isHead = shape({
+  version: oneOf(VERSION),
+  conversationId: isText,
+  runId: (value) => isText(value) && /^[\w-]+$/.test(value),
+  wire: isText,
+  status: oneOf<Head["status"]>("running", "completed", "awaiting_tool_results", "awaiting_approval", "error"),
+  rows: isCount,
+  epoch: isCount,
+  lease: nullable(shape({ owner: isText, until: isNumber })),
+  startedAt: isNumber,
+  updatedAt: isNumber,
+  used: isUse,
+  lifted: isUse,
+  liftedRows: isCount,
+  pending: listOf(shape({ id: isText })),
+  error: nullable(isReason),
+  lostUsage: optional(shape({ inputTokens: isNumber, outputTokens: isNumber, totalTokens: isNumber })),
+  requestId: optional(nullable(isString)),
+} satisfies Record<keyof Head, Check>);
 
-function record(value: unknown, conversationId: string): Fields {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw damaged(conversationId, "it");
-  return value as Fields;
-}
+const fields = { at: isNumber, messages: Array.isArray };
 
-function areCalls(value: unknown): boolean {
-  if (!Array.isArray(value)) return false;
-  const ids = new Set<unknown>();
-  return value.every((call: unknown) => {
-    if (typeof call !== "object" || call === null) return false;
-    const { invocationId, id, name, mode, argsText, turnIndex, position, error, batch, metadata } = call as Fields;
-    const isNew = !ids.has(invocationId);
-    ids.add(invocationId);
-    return (
-      isNew &&
-      isText(invocationId) &&
-      (id === null || typeof id === "string") &&
-      (mode === "invalid" ? isReason(error) && (name === null || typeof name === "string") : isText(name)) &&
-      MODES.has(mode) &&
-      typeof argsText === "string" &&
-      isCount(turnIndex) &&
-      isCount(position) &&
-      isCount(batch) &&
-      (metadata === undefined || (typeof metadata === "object" && metadata !== null))
-    );
-  });
-}
+const isInput = shape({
+  ...fields,
+  kind: oneOf("input"),
+  runId: isText,
+  instructions: optional(isString),
+  behavior: optional(isString),
+  keeps: optional(isCount),
+});
 
-function isOutcome(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const { invocationId, status, at } = value as Fields;
-  return isText(invocationId) && OUTCOMES.has(status) && isNumber(at);
-}
+const isCall = shape({
+  invocationId: isText,
+  id: nullable(isString),
+  name: nullable(isString),
+  mode: oneOf<CallRecord["mode"]>("internal", "external", "invalid"),
+  argsText: isString,
+  turnIndex: isCount,
+  position: isCount,
+  batch: isCount,
+  metadata: optional(isObject),
+});
 
-function isReason(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const { code, message } = value as Fields;
-  return isText(code) && typeof message === "string";
-}
+const isTurn = shape({
+  ...fields,
+  kind: oneOf("turn"),
+  turnId: isText,
+  durationMs: isNumber,
+  text: isString,
+  reasoning: optional(isString),
+  calls: (value) =>
+    listOf(isCall)(value) &&
+    (value as CallRecord[]).every(({ mode, name, error }) => (mode === "invalid" ? isReason(error) : isText(name))) &&
+    new Set((value as CallRecord[]).map(({ invocationId }) => invocationId)).size === (value as CallRecord[]).length,
+});
 
-function isUse(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const { steps, calls, tokens, activeMs } = value as Fields;
-  return [steps, calls, tokens, activeMs].every(isNumber);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
-}
-
-function isOptional(value: unknown): boolean {
-  return value === undefined || typeof value === "string";
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
+const isResults = shape({
+  ...fields,
+  kind: oneOf("results"),
+  outcomes: listOf(
+    shape({
+      invocationId: isText,
+      status: oneOf<CallStatus>("completed", "failed", "denied", "unknown", "invalid", "canceled", "expired"),
+      at: isNumber,
+    }),
+  ),
+});
 
 export function damaged(conversationId: string, what: string): ToolError {
   return new ToolError(

@@ -1,3 +1,4 @@
+import { isString, listOf, oneOf, shape } from "../../store/shape.ts";
 import { storeKey } from "../../store/store.ts";
 import { approvalDigest } from "./digest.ts";
 import { ApprovalError } from "./errors.ts";
@@ -11,13 +12,10 @@ import type { ApprovalRequest, ApprovalStatus } from "./types.ts";
  * @throws ApprovalError `invalid_approval`
  */
 export function checkRecord(value: unknown, key: string): CallRecord {
-  const record = value as Partial<CallRecord> | null;
-  if (typeof record !== "object" || record === null || record.format !== 1 || !Array.isArray(record.requests)) {
-    const format = typeof record === "object" && record !== null ? JSON.stringify(record.format) : typeof value;
-    throw invalid(key, `its format is ${format}, this version reads format 1`);
-  }
-  for (const request of record.requests as readonly unknown[]) checkRequest(request, key);
-  return record as CallRecord;
+  const { format, requests } = (value ?? {}) as Partial<CallRecord>;
+  if (format !== 1) throw invalid(key, `its format is ${JSON.stringify(format)}, this version reads format 1`);
+  if (!areRequests(requests) || !requests!.every((request) => isOf(key, request))) throw invalid(key, "it is damaged");
+  return value as CallRecord;
 }
 
 /**
@@ -32,40 +30,26 @@ export async function checkApproved(request: ApprovalRequest): Promise<void> {
   if (digest !== request.digest) throw invalid(request.id, "its digest is not that of what was approved");
 }
 
-function checkRequest(value: unknown, key: string): void {
-  if (typeof value !== "object" || value === null) throw invalid(key, "a request is no object");
-  const request = value as ApprovalRequest;
-  for (const field of TEXTS) {
-    if (typeof request[field] !== "string") throw invalid(key, `${field} is no text`);
-  }
-  if (!key.endsWith(`/${storeKey(request.runId, request.invocationId)}`)) throw invalid(key, "it is another call's");
-  if (!Object.hasOwn(STATUSES, request.status)) throw invalid(key, `status is ${JSON.stringify(request.status)}`);
-  const isDecided = request.status === "approved" || request.status === "denied";
-  if (isDecided && typeof request.decidedAt !== "number") {
-    throw invalid(key, `it is ${request.status} and was never decided`);
-  }
-  if (request.status === "pending" && request.decidedAt !== null) throw invalid(key, "it is pending and was decided");
+const areRequests = listOf(
+  shape({
+    id: isString,
+    runId: isString,
+    invocationId: isString,
+    toolName: isString,
+    digest: isString,
+    askedDigest: isString,
+    definitionDigest: isString,
+    status: oneOf<ApprovalStatus>("pending", "approved", "denied", "expired", "void"),
+    scope: isString,
+  }),
+);
+
+/** Whether a request is of this call, and was decided if it says so. */
+function isOf(key: string, { runId, invocationId, status, decidedAt }: ApprovalRequest): boolean {
+  if (!key.endsWith(`/${storeKey(runId, invocationId)}`)) return false;
+  if (status === "approved" || status === "denied") return typeof decidedAt === "number";
+  return status !== "pending" || decidedAt === null;
 }
-
-const TEXTS = [
-  "id",
-  "runId",
-  "invocationId",
-  "toolName",
-  "digest",
-  "askedDigest",
-  "definitionDigest",
-  "status",
-  "scope",
-] as const;
-
-const STATUSES = {
-  pending: true,
-  approved: true,
-  denied: true,
-  expired: true,
-  void: true,
-} satisfies Record<ApprovalStatus, true>;
 
 function invalid(where: string, what: string): ApprovalError {
   return new ApprovalError(
