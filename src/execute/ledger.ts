@@ -183,7 +183,8 @@ const isUndoShape = shape({
   // The range of dates is finite, and the message shows this one.
   expiresAt: (value) => isNumber(value) && !Number.isNaN(new Date(value).getTime()),
 });
-const isUndo: Check = (value) => isUndoShape(value) && ((value as UndoRow).state !== "undoing" || isLease((value as UndoRow).lease));
+const isUndo: Check = (value) =>
+  isUndoShape(value) && ((value as UndoRow).state !== "undoing" || isLease((value as UndoRow).lease));
 
 const isRowShape = shape({
   version: oneOf(1),

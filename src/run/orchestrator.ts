@@ -11,7 +11,16 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
-import { Checkpoint, FRESH, headKey, isHeld, readBegun, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
+import {
+  Checkpoint,
+  FRESH,
+  headKey,
+  isHeld,
+  readBegun,
+  readRun,
+  type HeadChange,
+  type StoredRun,
+} from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notGiven, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";

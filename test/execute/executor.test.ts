@@ -778,16 +778,33 @@ describe("tool names", () => {
   });
 
   it.each<[string, () => z.ZodType, unknown, unknown]>([
-    ["makes another type of it", () => z.string().transform((text) => new Date(text)), "2026-01-01", new Date("2026-01-01")],
+    [
+      "makes another type of it",
+      () => z.string().transform((text) => new Date(text)),
+      "2026-01-01",
+      new Date("2026-01-01"),
+    ],
     ["changes it", () => z.number().transform((euros) => euros * 100), 5, 500],
-    ["refuses what it has made", () => z.string().max(1).transform((text) => `${text}${text}`), "a", "aa"],
-  ])("makes of an input once what a schema, which is made anew with its tool, does where it %s", async (_, of, n, made) => {
-    const make = () => counted({ inputSchema: z.object({ n: of() }), execute: () => "done" });
-    const [before, now] = [make(), make()];
-    const outcome = await setup([now.tool]).executor.execute(useOf(before.tool, { n }), RUN);
-    expect(outcome).toMatchObject({ status: "completed" });
-    expect(now.ran).toMatchObject([{ input: { n: made } }]);
-  });
+    [
+      "refuses what it has made",
+      () =>
+        z
+          .string()
+          .max(1)
+          .transform((text) => `${text}${text}`),
+      "a",
+      "aa",
+    ],
+  ])(
+    "makes of an input once what a schema, which is made anew with its tool, does where it %s",
+    async (_, of, n, made) => {
+      const make = () => counted({ inputSchema: z.object({ n: of() }), execute: () => "done" });
+      const [before, now] = [make(), make()];
+      const outcome = await setup([now.tool]).executor.execute(useOf(before.tool, { n }), RUN);
+      expect(outcome).toMatchObject({ status: "completed" });
+      expect(now.ran).toMatchObject([{ input: { n: made } }]);
+    },
+  );
 
   it("keeps a default that is another one each time, though the tool is made anew", async () => {
     let last = 0;
