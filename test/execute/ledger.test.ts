@@ -342,8 +342,8 @@ describe("two processes and one call", () => {
     const { executor } = setup([tool], { store, leaseMs: 30 });
     const running = executor.execute(call(tool), RUN);
     await until(() => signal);
-    const { value } = (await store.get<any>("action/run/a"))!;
-    await store.put("action/run/a", { ...value, status: "unknown", error: { code: "outcome_unknown", message: "?" } });
+    const { lease: _, ...row } = (await store.get<any>("action/run/a"))!.value;
+    await store.put("action/run/a", { ...row, status: "unknown", error: { code: "outcome_unknown", message: "?" } });
     expect(await running).toMatchObject({ status: "unknown" });
     expect(signal!.aborted).toBe(true);
   });
@@ -608,7 +608,7 @@ describe("a store that fails", () => {
 
   it("for an end that it has done: who asks meanwhile, and does not wait, has a use with the result", async () => {
     const inner = memoryStore();
-    const written = Promise.withResolvers<void>();
+    const [written, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let isFirst = true;
     const store: Store = {
       ...inner,
@@ -617,6 +617,7 @@ describe("a store that fails", () => {
         if ((args[1] as { status?: string }).status !== "done" || !isFirst) return entry;
         isFirst = false;
         written.resolve();
+        await answered.promise;
         throw down();
       },
     };
@@ -628,6 +629,7 @@ describe("a store that fails", () => {
     const second = await executor.execute(use, { ...RUN, signal: AbortSignal.abort() });
     expect([second.status, second.use.state, use.state]).toEqual(["completed", "done", "running"]);
     expect(second.use.result).toEqual({ ok: true, input: { n: 1 } });
+    answered.resolve();
     expect(await first).toMatchObject({ status: "completed", use });
     expect(ran).toHaveLength(1);
   });
