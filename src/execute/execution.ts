@@ -322,12 +322,17 @@ export class Execution {
   }
 
   /** Whether the approval is for what would run now: the tool, its program or the given input may have changed since. */
-  async #holds(request: ApprovalRequest, tool: Tool): Promise<boolean> {
+  async #holds(request: ApprovalRequest, tool: Tool, planned: ActionRow): Promise<boolean> {
     // An input that no longer has a digest counts as changed.
     const given = await callDigest(this.#use, this.#use.input).catch(() => undefined);
-    if (given?.digest === this.#given) return (await standingApproval(this.#deps, tool, request.id)) !== undefined;
-    await this.#prepare(this.#known());
-    return false;
+    if (given?.digest !== this.#given) {
+      await this.#prepare(this.#known());
+      return false;
+    }
+    // Asking for a run that was forgotten meanwhile would make a request that nobody waits for.
+    if (!(await this.#deps.ledger.holds(planned))) return false;
+    const now = await askApproval(this.#deps, this.#context, tool, planned, this.#input);
+    return now.id === request.id && now.status === "approved";
   }
 
   // Running -----------------------------------------------------------------------------------------------------------
@@ -338,7 +343,7 @@ export class Execution {
     const tool = request === undefined ? judged : this.#known();
     if (tool === undefined) return undefined;
     if (this.#isAborted()) return this.#giveUp(version, planned, request);
-    if (request !== undefined && !(await this.#holds(request, tool))) return undefined;
+    if (request !== undefined && !(await this.#holds(request, tool, planned))) return undefined;
     const denial = await this.#deps.history.claim(tool, planned.runId, planned.invocationId);
     if (denial !== undefined) return this.#deny(version, denial, version === 0 ? undefined : planned);
     const entry = await this.#put(startedRow(planned, this.#lease(), request), version);

@@ -131,9 +131,9 @@ export class ApprovalRows {
   /** Deletes the requests of a run, and their index entries. */
   async forget(runId: string): Promise<void> {
     for (const { key, value } of await this.#store.list<CallRecord>(this.#prefix(runId))) {
-      // First what counts: the index entries of unreadable requests, and those left if this process dies, lead nowhere.
-      await this.#store.delete(key);
+      // The index entries of unreadable requests cannot be found: they then lead nowhere.
       for (const request of this.#requestsOf(key, value)) await this.#unindex(request);
+      await this.#store.delete(key);
     }
   }
 
