@@ -224,7 +224,7 @@ export class Execution {
     const tool = this.#tool;
     if (tool === undefined) return this.#deny(version, unknownTool(name));
     const answer = (await this.#deps.history.judge(tool, runId, this.#use)) ?? (await this.#judge(tool, this.#input));
-    if (answer === undefined) return this.#fail(version, "aborted", aborted(this.#use.name));
+    if (answer === undefined) return this.#giveUp(version);
     switch (answer.decision) {
       case "deny":
         return this.#deny(version, answer);
@@ -351,8 +351,8 @@ export class Execution {
     if (version === 0) this.#invoked(0);
     if (this.#isAborted()) {
       // The signal fired during that write, and nothing was started.
-      const back = request === undefined ? entry : await this.#put(planned, entry.version);
-      return back && this.#giveUp(back.version, planned, request);
+      if (request === undefined) return this.#fail(entry.version, "aborted", aborted(tool.name), undefined, planned);
+      return (await this.#put(planned, entry.version)) && awaitingOf(this.#about(), planned, request);
     }
     return this.#run(tool, entry, input, request);
   }
@@ -367,9 +367,14 @@ export class Execution {
   }
 
   /** The caller gave up before anything started. No decision is lost: executed again, the call continues from here. */
-  async #giveUp(version: number, planned: ActionRow, request: ApprovalRequest | undefined): Step {
+  async #giveUp(version: number, planned = this.#newRow(), request?: ApprovalRequest): Step {
     if (request !== undefined) return awaitingOf(this.#about(), planned, request);
-    return this.#fail(version, "aborted", aborted(this.#use.name), undefined, planned);
+    const reason: unknown = this.#context.signal?.reason;
+    const message = aborted(this.#use.name);
+    // Then another process goes on with the run, and executes the call.
+    const isTakenOver = isToolError(reason) && reason.code === "lease_lost";
+    if (isTakenOver) return this.#unrecorded("failed", "aborted", message, reason);
+    return this.#fail(version, "aborted", message, undefined, planned);
   }
 
   async #run(tool: Tool, entry: Entry, input: unknown, request: ApprovalRequest | undefined): Step {

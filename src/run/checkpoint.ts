@@ -249,7 +249,7 @@ export class Checkpoint {
   /** Stops writing; the lease expires by itself. */
   abandon(): void {
     this.#held.stopBeating();
-    this.#lost.abort();
+    this.#lost.abort(this.#isLost());
   }
 
   async #write(change: HeadChange & Pick<Partial<Head>, "lease">, row?: Row): Promise<void> {

@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { ToolError } from "../../src/errors.ts";
+import { allow, ToolExecutor, type Authorize } from "../../src/execute/index.ts";
 import { Checkpoint, readRun } from "../../src/run/checkpoint.ts";
 import type { Row } from "../../src/run/format.ts";
 import { Orchestrator } from "../../src/run/index.ts";
@@ -9,7 +10,7 @@ import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { unorderedStore } from "../store/unordered.ts";
-import { external, heldTurn } from "./script.ts";
+import { counted, external, heldTurn, scripted, short } from "./script.ts";
 
 const conversationId = "c1";
 
@@ -156,4 +157,35 @@ describe("a lease", () => {
     hold.resolve();
     expect((await running).status).toBe("awaiting_tool_results");
   });
+});
+
+it("a process that has lost its run gives up no call of it, which the one that goes on executes", async () => {
+  const inner = memoryStore();
+  let isCut = false;
+  const store: Store = {
+    ...inner,
+    put: async (...args) => {
+      if (isCut && args[0].startsWith("run/")) throw new ToolError("store_failed", "No answer.");
+      return inner.put(...args);
+    },
+  };
+  const { tool, inputs } = counted("pay");
+  const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const process = (own: Store, authorize: Authorize, ...turns: Parameters<typeof scripted>) => {
+    const executor = new ToolExecutor({ tools: [tool], store: own, authorize });
+    return new Orchestrator({ model: scripted(...turns), tools: [tool], store: own, executor, leaseMs: 60 });
+  };
+  const hang: Authorize = () => (asked.resolve(), new Promise<never>(() => {}));
+  const first = process(store, hang, { calls: [{ name: "pay" }] });
+  const second = process(inner, () => allowed.promise.then(allow), { text: "Done." });
+  const lost = first.run({ conversationId, input: "Go" }).catch((error: unknown) => error);
+  await asked.promise;
+  isCut = true;
+  const going = vi.waitFor(() => second.resume(conversationId), { interval: 20, timeout: 5_000 });
+  await vi.waitFor(async () => expect((await readRun(inner, conversationId))!.head.epoch).toBe(2), 5_000);
+  isCut = false;
+  expect(await lost).toMatchObject({ code: "lease_lost" });
+  allowed.resolve();
+  expect(short((await going).messages as never)[2]).toBe('result({"ran":"pay","n":null})');
+  expect(inputs).toHaveLength(1);
 });
