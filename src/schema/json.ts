@@ -37,6 +37,11 @@ export function getOwn(object: unknown, key: string): unknown {
     : undefined;
 }
 
+/** A property with a value that is none of the known ones, if there is one. */
+export function unknownKey(given: object, known: readonly string[]): string | undefined {
+  return Object.keys(given).find((key) => !known.includes(key) && getOwn(given, key) !== undefined);
+}
+
 /** True for objects of any kind, functions too. */
 export function isObjectLike(value: unknown): value is object {
   return (typeof value === "object" && value !== null) || typeof value === "function";

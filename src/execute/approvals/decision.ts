@@ -1,4 +1,5 @@
 import { parseJson } from "../../json/parse.ts";
+import { unknownKey } from "../../schema/json.ts";
 import type { Validation } from "../../schema/types.ts";
 import { toolList, type ToolSource } from "../../tool/tool-set.ts";
 import { approvalDigest } from "./digest.ts";
@@ -9,12 +10,17 @@ import type { ApprovalRequest, Decision, Principal } from "./types.ts";
 /** Validates an edited input as the tool would validate the model's, and returns what the handler would get. */
 export type ValidateInput = (toolName: string, input: unknown) => Validation | Promise<Validation>;
 
+const FIELDS = ["decision", "editedInput", "reason", "always"];
+
 /** @throws TypeError for an invalid decision */
 export function checkDecision(decision: Decision): void {
   const kind = (decision as Decision | undefined)?.decision;
   if (kind !== "approve" && kind !== "deny") {
     throw new TypeError(`a decision is { decision: "approve" } or { decision: "deny" }, got ${JSON.stringify(kind)}`);
   }
+  // `edited_input`, as the wire has it: what was shown would run, and not what was decided.
+  const unknown = unknownKey(decision, FIELDS);
+  if (unknown !== undefined) throw new TypeError(`a decision has ${FIELDS.join(", ")}, and no ${unknown}`);
   const isEdited = "editedInput" in decision && decision.editedInput !== undefined;
   if (kind === "deny" && (isEdited || decision.always !== undefined)) {
     throw new TypeError("editedInput and always are for an approval, not for a denial");

@@ -1,5 +1,5 @@
 import { isToolError } from "../../errors.ts";
-import { isRecord } from "../../schema/json.ts";
+import { isRecord, unknownKey } from "../../schema/json.ts";
 import { foreignSchema } from "../../schema/foreign-schema.ts";
 import { isConflict } from "../../store/errors.ts";
 import { storeKey, type Store } from "../../store/store.ts";
@@ -98,6 +98,8 @@ export class ApprovalGrants {
  */
 export function grantScope(options: GrantOptions, input: unknown, now: number): GrantScope {
   const { where = { equals: [{ path: [], value: input }] }, ttlMs = DEFAULT_TTL_MS } = options;
+  const unknown = unknownKey(options, ["where", "ttlMs"]);
+  if (unknown !== undefined) throw badScope(`it has where and ttlMs, and no ${unknown}`);
   if (!Number.isFinite(ttlMs) || ttlMs <= 0) {
     throw badScope(`ttlMs is a number of milliseconds above 0, got ${String(ttlMs)}`);
   }

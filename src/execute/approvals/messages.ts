@@ -1,6 +1,6 @@
 import { cut } from "../../errors.ts";
 import { jsonIn } from "../../json/parse.ts";
-import { isRecord } from "../../schema/json.ts";
+import { isRecord, unknownKey } from "../../schema/json.ts";
 import { isStoreFailure } from "../../store/errors.ts";
 import { defaultQuestion, redacted, summaryOf, type Redact } from "../summary.ts";
 import { ApprovalError, notFound } from "./errors.ts";
@@ -191,6 +191,9 @@ function decideProblem(message: Partial<DecideMessage>): ErrorMessage | undefine
   if (always !== undefined && always !== true && (typeof always !== "object" || always === null)) {
     return problem("always is true, or { where, ttl_ms }.");
   }
+  // `editedInput`, as in a program: what was shown would run, and not what was decided.
+  const unknown = unknownKey(message, DECIDE) ?? unknownKey(Object(always), ["where", "ttl_ms"]);
+  if (unknown !== undefined) return problem(`approval.decide has no ${unknown.slice(0, 100)}.`);
   const isPlain = message.edited_input === undefined && always === undefined;
   if (decision === "deny" && !isPlain) return problem("edited_input and always go with approve only.");
   if (message.edited_input !== undefined && always !== undefined) {
@@ -199,4 +202,5 @@ function decideProblem(message: Partial<DecideMessage>): ErrorMessage | undefine
   return undefined;
 }
 
+const DECIDE = ["type", "request_id", "decision", "edited_input", "reason", "always"];
 const MAX_MESSAGE = 2_000;

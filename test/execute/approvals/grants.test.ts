@@ -164,6 +164,7 @@ describe('"always allow" too wide', () => {
     ["one that does not cover its own call", { where: { equals: [{ path: ["cents"], value: 1 }] } }],
     ["nothing", { where: {} }],
     ["what it does not know", { where: { equals: [{ path: ["cents"], value: 500 }], below: 5 } as never }],
+    ["another word for its time", { ttl: 60_000 } as never],
     ["another word for it", { where: { equal: [] } as never }],
     ["a schema that cannot be read", { where: { schema: { $ref: "https://example.com/schema.json" } } }],
     ["a schema that is none", { where: { schema: "object" as never } }],

@@ -341,6 +341,8 @@ describe("deciding", () => {
     [{ decision: "deny", always: {} }],
     [{ decision: "approve", editedInput: {}, always: {} }],
     [{ decision: "approve", reason: 5 }],
+    [{ decision: "approve", edited_input: { order: "A1", cents: 1 } }],
+    [{ decision: "approve", id: undefined, expiresAt: 5 }],
   ])("throws a TypeError for the decision %j", async (decision) => {
     const { id } = await service().request(ask());
     await expect(service().decide(id, decision as never)).rejects.toThrow(TypeError);

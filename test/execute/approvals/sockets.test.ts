@@ -105,6 +105,8 @@ describe("the protocol", () => {
     expect(await client.next("approval.error")).toMatchObject({ code: "invalid_message" });
     await restart({ allowAlways: true });
     const other = await server.connect();
+    other.send({ ...decide, always: { ttlMs: 1000 } });
+    expect((await other.next("approval.error")).message).toBe("approval.decide has no ttlMs.");
     other.send({ ...decide, always: { ttl_ms: 1000 } });
     expect((await other.next("approval.outcome")).always?.where).toEqual({
       equals: [{ path: [], value: { order: "A1" } }],
@@ -338,6 +340,11 @@ describe("WebSocket abuse", () => {
     [
       "an edited denial",
       { type: "approval.decide", request_id: "x", decision: "deny", edited_input: 1 },
+      "invalid_message",
+    ],
+    [
+      "an edit by another name",
+      { type: "approval.decide", request_id: "x", decision: "approve", editedInput: { order: "B2" } },
       "invalid_message",
     ],
     ["a get of nothing", { type: "approval.get" }, "invalid_message"],
