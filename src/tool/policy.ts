@@ -130,6 +130,9 @@ const FIELDS = {
   maxCallsPerRun: [isCount, "a whole number from 0"],
 } satisfies Record<keyof ToolPolicy, Check>;
 
+/** The names of all rules. */
+export const RULES: readonly string[] = Object.keys(FIELDS);
+
 function invalid(name: string, what: string): ToolError {
   return new ToolError("invalid_tool", `Tool ${name}: ${what}`);
 }

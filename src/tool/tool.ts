@@ -1,6 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { toSchema, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
-import { kindOf } from "../schema/json.ts";
+import { kindOf, unknownKey } from "../schema/json.ts";
 import { withInputRoot } from "../schema/root.ts";
 import type { Schema } from "../schema/types.ts";
 import {
@@ -8,6 +8,7 @@ import {
   isBoolean,
   isFunction,
   policyOf,
+  RULES,
   type Check,
   type PolicyContext,
   type ToolPolicy,
@@ -120,7 +121,7 @@ export interface Tool<
 /**
  * Defines a tool.
  *
- * @throws ToolError `invalid_tool` when the name or the schema is unusable.
+ * @throws ToolError `invalid_tool` when the name or the schema is unusable, or an option does not exist.
  * @example
  * const getWeather = defineTool({
  *   name: "get_weather",
@@ -147,6 +148,13 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   const { name, description, outputSchema, execute, toModelOutput, effect = "write", metadata = {} } = definition;
   const { eager = effect === "read", repair = effect === "read" ? "coerce" : "syntax" } = definition;
   checkName(name, qualifiedName);
+  const unknown = unknownKey(definition, KNOWN);
+  if (unknown !== undefined) {
+    throw new ToolError(
+      "invalid_tool",
+      `Tool ${name}: there is no option ${JSON.stringify(unknown)}. Data of your own goes into metadata.`,
+    );
+  }
   checkFields(FIELDS, { description, execute, toModelOutput, effect, eager, repair, metadata }, name);
   const tool: Tool<InferOutput<S>, Output, InferInput<S>, Name> = {
     name,
@@ -191,6 +199,16 @@ const FIELDS = {
   repair: [(value) => value === "off" || value === "syntax" || value === "coerce", '"off", "syntax" or "coerce"'],
   metadata: [(value) => typeof value === "object" && value !== null, "an object"],
 } satisfies Partial<Record<keyof ToolDefinition, Check>>;
+
+/**
+ * Anything else is refused: a rule with a typo in its name would allow what it is there to forbid. The last ones are
+ * those of a tool, which may be defined again.
+ */
+const KNOWN: readonly string[] = [
+  ...Object.keys(FIELDS),
+  ...RULES,
+  ...(["name", "inputSchema", "outputSchema", "qualifiedName", "mode", "recalls", "use"] satisfies (keyof Tool)[]),
+];
 
 function schemaOf(source: SchemaSource, name: string, field: string, checked = (schema: Schema) => schema): Schema {
   try {

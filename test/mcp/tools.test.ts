@@ -69,6 +69,15 @@ describe("mcpTools()", () => {
     expect(mapped.tools()).toMatchObject([{ effect: "write", needsApproval: true }, { effect: "read" }]);
   });
 
+  it("refuses a rule that does not exist, which the compiler lets pass next to one that does", async () => {
+    const client = await connect(serverOf([plain("delete_all")]));
+    const listing = mcpTools(client, { policy: () => ({ timeoutMs: 5_000, needApproval: true }) });
+    await expect(listing).rejects.toMatchObject({
+      code: "invalid_tool",
+      message: expect.stringContaining('there is no option "needApproval"'),
+    });
+  });
+
   it("takes the tools that the caller wants", async () => {
     const client = await connect(serverOf([plain("a"), plain("b")]));
     const set = await mcpTools(client, { filter: ({ name }) => name === "b", prefix: "" });

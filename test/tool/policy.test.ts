@@ -50,12 +50,21 @@ describe("the rules of a tool", () => {
     ["an undo that is no function", { undo: true }, /undo is a function/],
     ["irreversible with undo", { irreversible: true, undo: () => {} }, /irreversible and has an undo/],
     ["requires that is a number", { requires: 3 }, /requires is the name of a tool/],
+    ["a rule that does not exist", { needApproval: true }, /there is no option "needApproval".*metadata/],
+    ["a rule of the prototype", { constructor: true }, /there is no option "constructor"/],
     ["maxCallsPerRun below 0", { maxCallsPerRun: -1 }, /maxCallsPerRun/],
   ])("refuses %s", (_, change, message) => {
     expect(() => defineTool({ name: "a", inputSchema, execute: () => 1, ...change } as never)).toThrow(
       expect.objectContaining({ code: "invalid_tool", message: expect.stringMatching(message) }),
     );
   });
+});
+
+it("a tool defined again, with its own fields and some left out, is a definition", () => {
+  const first = defineTool({ name: "a", inputSchema, timeoutMs: 5, needsApproval: true, execute: () => 1 });
+  const second = defineTool({ ...first, name: "b", needsApproval: undefined, old: undefined } as never);
+  expect(second).toMatchObject({ name: "b", qualifiedName: "b", timeoutMs: 5 });
+  expect(second).not.toHaveProperty("needsApproval");
 });
 
 describe("an async function* handler", () => {
