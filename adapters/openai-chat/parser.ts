@@ -23,7 +23,7 @@ import {
 
 export interface ChatParserOptions {
   /** Which choice is read if the request asked for several (`n`); the others are skipped. Default 0. */
-  readonly choice?: number;
+  readonly choice?: number | undefined;
 }
 
 /** Fields that are not read after the first chunk; on some servers id and time differ from chunk to chunk. */

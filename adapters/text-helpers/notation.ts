@@ -10,14 +10,14 @@ import { linesOf } from "./write.ts";
 /** The tags of the blocks, and how long a block may be. */
 export interface HelperTags {
   /** Default `helpers`: calls stand between `<helpers>` and `</helpers>`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
   /** Default: the tag followed by `_result`. */
-  readonly resultTag?: string;
+  readonly resultTag?: string | undefined;
   /**
    * Maximum characters of one block; a longer one is an error, and nothing in it runs. Default 131,072 (128 Ki): the
    * grammar takes up to half a second for that much, and blocks the process meanwhile.
    */
-  readonly maxBlockLength?: number;
+  readonly maxBlockLength?: number | undefined;
 }
 
 const MAX_BLOCK = 131_072;

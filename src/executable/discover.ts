@@ -10,11 +10,11 @@ import { settingsOf, type RunOptions } from "./options.ts";
 /** Options of {@link discoverExecutables}. */
 export interface DiscoverOptions extends RunOptions {
   /** Folders to search; `~/` is the user's home. Default `["~/.toolstream/tools", "./tools"]`. */
-  searchPaths?: readonly string[];
+  readonly searchPaths?: readonly string[] | undefined;
   /** If given, only files listed in it are run, and only with the digests listed. */
-  manifest?: ExecutableManifest;
+  readonly manifest?: ExecutableManifest | undefined;
   /** Overrides the effect that a program states. */
-  effect?: (path: string) => Effect | undefined;
+  readonly effect?: ((path: string) => Effect | undefined) | undefined;
 }
 
 /** A file that is not a tool, or not a usable one. */

@@ -9,54 +9,59 @@ import type { ExecutableRun } from "./error.ts";
 /** How the programs behind tools are run. */
 export interface RunOptions {
   /** For one call, until its program is asked to end. Default 30,000. */
-  timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** For `--schema`. Default 5,000. */
-  schemaTimeoutMs?: number;
+  readonly schemaTimeoutMs?: number | undefined;
   /** From SIGTERM to SIGKILL; also how long others may hold an ended program's output. Default 1,000. */
-  graceMs?: number;
+  readonly graceMs?: number | undefined;
   /** Limit on a call's stdout. Default 10 MiB. */
-  maxOutputBytes?: number;
+  readonly maxOutputBytes?: number | undefined;
   /** Limit on a call's stderr, of which the last 16 Ki characters are kept. Default 10 MiB. */
-  maxStderrBytes?: number;
+  readonly maxStderrBytes?: number | undefined;
   /** Limit on the output of `--schema`. Default 1 MiB. */
-  maxSchemaBytes?: number;
+  readonly maxSchemaBytes?: number | undefined;
   /** Maximum depth of the JSON in an answer. Default 128. */
-  maxDepth?: number;
+  readonly maxDepth?: number | undefined;
   /** The working directory, absolute. Default: that of this process when the tool is loaded. */
-  cwd?: string;
+  readonly cwd?: string | undefined;
   /** Added to the environment. A function is called for every call, for example to pass on the caller's identity. */
-  env?: Readonly<Record<string, string>> | ((context: ToolContext) => Readonly<Record<string, string>>);
+  readonly env?:
+    | Readonly<Record<string, string>>
+    | ((context: ToolContext) => Readonly<Record<string, string>>)
+    | undefined;
   /**
    * Variables to pass on from this process, besides HOME, LANG, LC_ALL, LC_CTYPE, LOGNAME, PATH, SHELL, TERM, TMPDIR,
    * TZ, USER.
    */
-  inheritEnv?: readonly string[];
+  readonly inheritEnv?: readonly string[] | undefined;
   /** User ids that may own the file, the folders above it and the links to it. Default: this process's user, and 0. */
-  owners?: readonly number[];
+  readonly owners?: readonly number[] | undefined;
   /** Run `.cmd` and `.bat` files, through `cmd.exe`. Default false. */
-  allowBatch?: boolean;
+  readonly allowBatch?: boolean | undefined;
   /** Called after every call that was started, for logs. Errors that it throws are ignored. */
-  onRun?: (run: ExecutableRun) => void;
+  readonly onRun?: ((run: ExecutableRun) => void) | undefined;
   /** Aborts loading. Calls use the signal of their context. */
-  signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of {@link loadExecutable}. */
 export interface ExecutableOptions extends RunOptions {
   /** Overrides the program's own name. */
-  name?: string;
+  readonly name?: string | undefined;
   /** Overrides what the program says. Default `"write"`. */
-  effect?: Effect;
+  readonly effect?: Effect | undefined;
   /** The rules under which an executor runs the tool: approval, retries, undo, ... */
-  policy?: ToolPolicy;
+  readonly policy?: ToolPolicy | undefined;
   /** An absolute folder that must contain the file, links resolved. */
-  root?: string;
+  readonly root?: string | undefined;
   /** The digest that the file must have before it is first run. */
-  digest?: string;
+  readonly digest?: string | undefined;
 }
 
 type Optional = "name" | "effect" | "policy" | "root" | "digest" | "onRun" | "signal";
-export type Settings = Required<Omit<ExecutableOptions, Optional>> & Pick<ExecutableOptions, Optional>;
+export type Settings = Pick<ExecutableOptions, Optional> & {
+  readonly [Name in Exclude<keyof ExecutableOptions, Optional>]-?: NonNullable<ExecutableOptions[Name]>;
+};
 
 const MiB = 1024 * 1024;
 

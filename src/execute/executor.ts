@@ -212,7 +212,10 @@ export class ToolExecutor {
    *
    * @param options.invocationIds only these, as far as they exist: the cost depends on their number, not on the run's
    */
-  actions(runId: string, options: { readonly invocationIds?: readonly string[] } = {}): Promise<ActionInfo[]> {
+  actions(
+    runId: string,
+    options: { readonly invocationIds?: readonly string[] | undefined } = {},
+  ): Promise<ActionInfo[]> {
     return actionsOf(this.#deps.ledger, runId, options.invocationIds);
   }
 
@@ -240,7 +243,7 @@ export class ToolExecutor {
   /** The events of a run after a number: what a listener has missed. Needs `storeEvents`. */
   events(
     runId: string,
-    { after = 0, limit }: { readonly after?: number; readonly limit?: number } = {},
+    { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number | undefined } = {},
   ): Promise<ToolEvent[]> {
     return this.#log.read(runId, after, limit);
   }

@@ -107,7 +107,7 @@ interface Placed {
  * parser.feed('{"city": "Os');
  * parser.value; // { city: "Os" }
  */
-export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {}): JsonParser {
+export function createJsonParser({ maxDepth = 128 }: { readonly maxDepth?: number | undefined } = {}): JsonParser {
   if (!(maxDepth >= 1)) throw new TypeError(`maxDepth must be a number of at least 1, got ${String(maxDepth)}`);
   return new StreamingParser(maxDepth, false);
 }

@@ -14,12 +14,12 @@ export interface ServeMcpOptions {
    * Runs a call, for example with an executor. Default: `use.execute(context)`, without approvals, and with handlers'
    * errors reduced by {@link safeMessage}.
    */
-  execute?: (use: ToolUse, context: Partial<ToolContext>) => unknown;
+  readonly execute?: ((use: ToolUse, context: Partial<ToolContext>) => unknown) | undefined;
   /**
    * What handlers are told about the caller, derived from the server's request context (`authInfo`, ...). Default:
    * nothing.
    */
-  context?: (requestContext: unknown) => Partial<ToolContext>;
+  readonly context?: ((requestContext: unknown) => Partial<ToolContext>) | undefined;
 }
 
 /** Handlers for the two requests about tools, for the `setRequestHandler()` of a server of any version. */

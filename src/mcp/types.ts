@@ -9,45 +9,49 @@ export interface McpToolsOptions {
    * Put before each name, separated by `__`: `github__search`. Default: the server's own name, in the characters A-Z,
    * a-z, 0-9, _ and -; set one yourself if you do not trust it. `""` for none.
    */
-  prefix?: string;
+  readonly prefix?: string | undefined;
   /** What a tool does to the world, as far as you know. Default: `"write"` for all, whatever the annotations say. */
-  effect?: (definition: McpToolDefinition, annotations: McpAnnotations) => Effect | undefined;
+  readonly effect?: ((definition: McpToolDefinition, annotations: McpAnnotations) => Effect | undefined) | undefined;
   /** The rules under which an executor runs a tool. */
-  policy?: (definition: McpToolDefinition, annotations: McpAnnotations) => ToolPolicy | undefined;
+  readonly policy?:
+    | ((definition: McpToolDefinition, annotations: McpAnnotations) => ToolPolicy | undefined)
+    | undefined;
   /** Which tools to take. Default: all. */
-  filter?: (definition: McpToolDefinition) => boolean;
+  readonly filter?: ((definition: McpToolDefinition) => boolean) | undefined;
   /**
    * For each request, and for `reconnect`; each progress report of a call grants it as much again. Default 60,000.
    */
-  timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** For each request of a call, however much progress its server reports. Default: ten times `timeoutMs`. */
-  maxTimeoutMs?: number;
+  readonly maxTimeoutMs?: number | undefined;
   /**
    * Connects the client again. Called when a request cannot have reached a tool, since the connection is closed or its
    * session unknown (HTTP 404; also 400 and 503, if the server says that this is the reason); then the request is sent
    * once more. An attempt that takes longer than `timeoutMs` has failed. Default: it fails, as do all later ones.
    */
-  reconnect?: () => Promise<unknown>;
+  readonly reconnect?: (() => Promise<unknown>) | undefined;
   /**
    * An older listing is refreshed before a call, to notice changed definitions. Default 60,000; 0 means before every
    * call, `Infinity` only after `stale()`.
    */
-  maxAgeMs?: number;
+  readonly maxAgeMs?: number | undefined;
   /** Default 1,000. */
-  maxTools?: number;
+  readonly maxTools?: number | undefined;
   /**
    * Turns the server's result into what the tool returns, or a promise of that. Default, also for `undefined`: the
    * structured content, or the text of all blocks.
    */
-  result?: (result: McpResult, definition: McpToolDefinition) => unknown;
+  readonly result?: ((result: McpResult, definition: McpToolDefinition) => unknown) | undefined;
   /**
    * Answers what a server asks for before it answers (MCP 2026-07-28; clients of version 2 only): returns responses by
    * the server's own names. Default: the client's own request handlers; if it has none, the call fails with
    * `input_required`.
    */
-  onInputRequired?: (request: McpInputRequired, context: ToolContext) => Promise<Readonly<Record<string, unknown>>>;
+  readonly onInputRequired?:
+    | ((request: McpInputRequired, context: ToolContext) => Promise<Readonly<Record<string, unknown>>>)
+    | undefined;
   /** Aborts listing. Calls use the signal of their context. */
-  signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** `tool.metadata.mcp` of a tool of an MCP server. */

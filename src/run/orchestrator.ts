@@ -199,7 +199,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /** The stored runs, in the order of their conversations' keys. Unreadable ones are left out. */
-  async list(filter: { readonly status?: RunSummary["status"] } = {}): Promise<RunSummary[]> {
+  async list(filter: { readonly status?: RunSummary["status"] | undefined } = {}): Promise<RunSummary[]> {
     const entries = await this.#deps.store.list("run/");
     return entries.flatMap(({ key, value }) => {
       try {

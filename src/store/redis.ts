@@ -13,9 +13,9 @@ export type { IoRedisClient, NodeRedisClient } from "./redis-clients.ts";
 
 export interface RedisStoreOptions {
   /** The beginning of all keys of this store. Default `"toolstream"`. Stores with the same prefix are one store. */
-  prefix?: string;
+  readonly prefix?: string | undefined;
   /** How long to wait for the server's answer before `store_failed`. Default 10,000. */
-  timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /** How many entries `list()` reads at once. */

@@ -12,11 +12,11 @@ import { textOf } from "./value.ts";
 
 export interface SqliteStoreOptions {
   /** The database file; created if missing, but not its folder. `":memory:"`: gone when the store is closed. */
-  path: string;
+  readonly path: string;
   /** How long to wait for other writers before `store_failed`. Default 5,000. */
-  busyTimeoutMs?: number;
+  readonly busyTimeoutMs?: number | undefined;
   /** How often to look for changes made by other processes; only while there are subscriptions. Default 50. */
-  pollMs?: number;
+  readonly pollMs?: number | undefined;
 }
 
 /** "tool": lets `file` and this library recognise the database. https://sqlite.org/pragma.html#pragma_application_id */

@@ -18,26 +18,26 @@ export interface PutOptions {
    * Write only if this is the stored version; `0`: only if there is none. If omitted: write in any case.
    * Comparing and writing is one atomic step, between processes too.
    */
-  expectedVersion?: number;
+  readonly expectedVersion?: number | undefined;
   /**
    * How long the value is kept, in milliseconds. If omitted or `null`: forever, even if the previous one had a limit;
    * `"keep"`: as long as the previous one.
    */
-  ttlMs?: number | "keep" | null;
+  readonly ttlMs?: number | "keep" | null | undefined;
 }
 
 /** Options of `delete()`. */
 export interface DeleteOptions {
   /** Delete only this version. If nothing is stored, there is nothing to delete and no conflict. */
-  expectedVersion?: number;
+  readonly expectedVersion?: number | undefined;
 }
 
 /** Options of `list()`. */
 export interface ListOptions {
   /** Only keys after this one: the last key of the previous page. */
-  after?: string;
+  readonly after?: string | undefined;
   /** At most this many entries. Default: all. */
-  limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /**

@@ -5,11 +5,11 @@ import type { PutOptions, Store, StoreEntry } from "./store.ts";
 /** Options of `updateEntry()`. */
 export interface UpdateOptions {
   /** How long the new value is kept. Default: `"keep"`, as long as the previous one. */
-  ttlMs?: PutOptions["ttlMs"];
+  readonly ttlMs?: PutOptions["ttlMs"] | undefined;
   /** How often it may lose against other writers before it gives up. Default 100. */
-  maxConflicts?: number;
+  readonly maxConflicts?: number | undefined;
   /** Ends the wait between two attempts. */
-  signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -6,7 +6,7 @@ export type ToolChoice =
   /** Exactly this one. */
   | { readonly name: string }
   /** One of these, or none of them unless `required`. */
-  | { readonly names: readonly string[]; readonly required?: boolean };
+  | { readonly names: readonly string[]; readonly required?: boolean | undefined };
 
 /**
  * Checks a choice for every adapter: if it lists names, there is at least one.

@@ -14,7 +14,7 @@ export interface ToolOptions<S extends SchemaSource = SchemaSource> extends Omit
   ToolDefinition<S, any>,
   "name" | "execute"
 > {
-  name?: string;
+  readonly name?: string | undefined;
 }
 
 /** Accepts a method that takes what the schema gives; for any other it demands a property that no method has. */

@@ -6,7 +6,7 @@ import type { Tool, ToolMode } from "./tool.ts";
 /** How a tool is registered. */
 export interface RegisterOptions {
   /** `"external"` hands a tool's calls to the caller even if it has a handler. */
-  mode?: ToolMode;
+  readonly mode?: ToolMode | undefined;
 }
 
 /**

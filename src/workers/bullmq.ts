@@ -17,26 +17,28 @@ export interface BullmqPlace {
   /** Your own `ioredis` or `redis` client, or options for one: `{ host, port }`. */
   readonly connection: ConnectionOptions;
   /** The queue's name. Default `toolstream`. */
-  readonly queue?: string;
+  readonly queue?: string | undefined;
   /** BullMQ's prefix of all keys. Default `bull`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Gets the errors of connections, which are re-established. Default: ignored. */
-  readonly onError?: (error: Error) => void;
+  readonly onError?: ((error: Error) => void) | undefined;
 }
 
 /** How calls become jobs. */
 export interface BullmqToolsOptions extends BullmqPlace {
   /** Which tools are executed by workers. Default: all that have a handler. */
-  readonly only?: (tool: Tool) => boolean;
+  readonly only?: ((tool: Tool) => boolean) | undefined;
   /** What the workers' handlers get in their context besides the ids and the principal's id. JSON, stored in Redis. */
-  readonly context?: (context: ToolContext) => Readonly<Record<string, unknown>>;
+  readonly context?: ((context: ToolContext) => Readonly<Record<string, unknown>>) | undefined;
   /**
    * For each job: priority, delay between attempts, and how long it is kept after its end (default: 1 hour), so that a
    * process that resumes the call finds its outcome.
    */
-  readonly jobOptions?: Pick<JobsOptions, "backoff" | "lifo" | "priority" | "removeOnComplete" | "removeOnFail">;
+  readonly jobOptions?:
+    | Pick<JobsOptions, "backoff" | "lifo" | "priority" | "removeOnComplete" | "removeOnFail">
+    | undefined;
   /** How often to check on a silent job, in milliseconds. Default 5 s. */
-  readonly pollMs?: number;
+  readonly pollMs?: number | undefined;
 }
 
 /** Tools that are executed by workers. */
@@ -167,13 +169,13 @@ export interface BullmqWorkerOptions extends BullmqPlace {
    * Records that a write was started, so that none runs twice: one store for all workers. Required if a tool has effect
    * `write`.
    */
-  readonly store?: Store;
+  readonly store?: Store | undefined;
   /** BullMQ's own options: concurrency, rate limit, lock duration, … */
-  readonly worker?: Omit<WorkerOptions, "connection" | "prefix">;
+  readonly worker?: Omit<WorkerOptions, "connection" | "prefix"> | undefined;
   /** How large an output may be as JSON, in bytes. Default 1 MiB. */
-  readonly maxOutputBytes?: number;
+  readonly maxOutputBytes?: number | undefined;
   /** What is reported of a handler's error. Default: `safeMessage` of `toolstream/execute`. */
-  readonly errorMessage?: (error: unknown, tool: Tool) => string;
+  readonly errorMessage?: ((error: unknown, tool: Tool) => string) | undefined;
 }
 
 export interface BullmqWorker {
@@ -291,7 +293,7 @@ async function untilHeard(events: QueueEvents, producer: QueueEventsProducer, fr
 }
 
 /** Whether the server answers, found by trying: a closing worker would wait forever for one that does not. */
-async function answers(name: string, place: Pick<BullmqPlace, "connection" | "prefix">): Promise<boolean> {
+async function answers(name: string, place: { connection: ConnectionOptions; prefix?: string }): Promise<boolean> {
   const probe = new QueueEventsProducer(name, place);
   probe.on("error", () => {});
   const isThere = await settlesWithin(HANG_UP_MS, probe.waitUntilReady());

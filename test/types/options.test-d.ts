@@ -1,0 +1,66 @@
+import type { ChatModelOptions, ChatReadOptions, ToolChoiceOptions } from "../../adapters/openai-chat/index.ts";
+import type { GoogleModelOptions, GoogleToolChoiceOptions, GoogleToolsOptions } from "../../adapters/google/index.ts";
+import type { HelperTags } from "../../adapters/text-helpers/index.ts";
+import type { RescueTextCallsOptions, TextModelOptions, TextReadOptions } from "../../adapters/text-json/index.ts";
+import type { DiscoverOptions, ExecutableOptions } from "../../src/executable/index.ts";
+import type { ToolExecutorOptions, UndoOptions } from "../../src/execute/index.ts";
+import type {
+  ApprovalHandlerOptions,
+  ApprovalServiceOptions,
+  ApprovalSessionOptions,
+  ApprovalSocketsOptions,
+  AwaitOptions,
+  FeedOptions,
+  GrantOptions,
+  ListApprovals,
+  SubscribeOptions,
+} from "../../src/execute/approvals/index.ts";
+import type { OpenTelemetryOptions } from "../../src/execute/telemetry.ts";
+import type {
+  createJsonParser,
+  ModelOptions,
+  ModelRequest,
+  ReadOptions,
+  RegisterOptions,
+  ToolBufferOptions,
+  ToolChoice,
+  ToolDefinition,
+  ToolOptions,
+  ToolsOptions,
+} from "../../src/index.ts";
+import type { McpToolsOptions, ServeMcpOptions } from "../../src/mcp/index.ts";
+import type { ProxyOptions, ReplayBehaviour, ReplayOptions, ServeOptions } from "../../src/replay/index.ts";
+import type { Budgets, OrchestratorOptions, ResumeOptions, RunOptions, ToolResultInput } from "../../src/run/index.ts";
+import type { DeleteOptions, ListOptions, PutOptions, UpdateOptions } from "../../src/store/index.ts";
+import type { RedisStoreOptions } from "../../src/store/redis.ts";
+import type { SqliteStoreOptions } from "../../src/store/sqlite.ts";
+import type { BullmqToolsOptions, BullmqWorkerOptions } from "../../src/workers/bullmq.ts";
+
+/** The options that may be left out, but not be `undefined`, as an option that is passed on may be. */
+type Strict<Options> = {
+  [Name in keyof Options]-?: {} extends Pick<Options, Name>
+    ? { [Same in Name]: undefined } extends Pick<Options, Name>
+      ? never
+      : Name
+    : never;
+}[keyof Options];
+type All<Options extends readonly unknown[]> = { [At in keyof Options]: Strict<Options[At]> }[number];
+const none = <_Names extends never>(): void => {};
+
+none<All<[ToolDefinition, ToolOptions, RegisterOptions, ToolsOptions, ReadOptions, ToolBufferOptions]>>();
+none<All<[ModelOptions, ModelRequest, Extract<ToolChoice, { names: unknown }>]>>();
+none<Strict<NonNullable<Parameters<typeof createJsonParser>[0]>>>();
+none<All<[ChatModelOptions, ChatReadOptions, ToolChoiceOptions]>>();
+none<All<[GoogleModelOptions, GoogleToolChoiceOptions, GoogleToolsOptions]>>();
+none<All<[HelperTags, RescueTextCallsOptions, TextModelOptions, TextReadOptions]>>();
+none<All<[DiscoverOptions, ExecutableOptions, McpToolsOptions, ServeMcpOptions]>>();
+none<All<[ToolExecutorOptions, UndoOptions, OpenTelemetryOptions]>>();
+none<All<[ApprovalServiceOptions, ApprovalHandlerOptions, ApprovalSocketsOptions, ApprovalSessionOptions]>>();
+none<All<[AwaitOptions, FeedOptions, GrantOptions, ListApprovals, SubscribeOptions]>>();
+none<All<[OrchestratorOptions, RunOptions, ResumeOptions, Budgets, ToolResultInput]>>();
+none<All<[PutOptions, DeleteOptions, ListOptions, UpdateOptions, SqliteStoreOptions, RedisStoreOptions]>>();
+none<All<[BullmqToolsOptions, BullmqWorkerOptions]>>();
+none<All<[ProxyOptions, ReplayBehaviour, ReplayOptions, ServeOptions]>>();
+
+// @ts-expect-error: the check would find one
+none<Strict<{ readonly a?: number }>>();
