@@ -1,3 +1,5 @@
+import type { ToolErrorCode } from "../errors.ts";
+
 /** Why a call was not allowed. */
 export type DenyReason =
   | "unknown_tool" // the executor has no tool of that name
@@ -43,7 +45,7 @@ export type EventBody =
   | {
       readonly type: "tool.failed";
       readonly durationMs: number;
-      readonly errorCode: string;
+      readonly errorCode: ToolErrorCode;
       readonly errorMessage: string;
     }
   | {
@@ -59,7 +61,7 @@ export type EventBody =
   | { readonly type: "tool.undone"; readonly durationMs: number; readonly undoneBy: string | null }
   | {
       readonly type: "tool.undo_failed";
-      readonly errorCode: string;
+      readonly errorCode: ToolErrorCode;
       readonly errorMessage: string;
       readonly undoneBy: string | null;
     }

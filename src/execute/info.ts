@@ -1,3 +1,4 @@
+import type { ToolErrorCode } from "../errors.ts";
 import type { DenyReason } from "./events.ts";
 import { actionIdOf, ifUnreadable, type ActionRow, type ActionStatus, type Ledger, type UndoState } from "./ledger.ts";
 
@@ -19,7 +20,7 @@ export interface ActionInfo {
   /** What ran instead of the model's input, if the person who approved it changed that. */
   readonly editedInput?: unknown;
   readonly output?: unknown;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: ToolErrorCode; readonly message: string };
   readonly reason?: DenyReason;
   readonly undo: { readonly state: UndoState; readonly expiresAt: number } | null;
 }

@@ -1,4 +1,4 @@
-import { isToolError, ToolError } from "../errors.ts";
+import { isToolError, ToolError, type ToolErrorCode } from "../errors.ts";
 import { HeldEntry } from "../store/held.ts";
 import { putSurely } from "../store/outlast.ts";
 import { isNumber, isString, oneOf, optional, shape, type Check } from "../store/shape.ts";
@@ -28,7 +28,7 @@ export interface UndoRow {
   readonly at?: number;
   readonly by?: string | null;
   readonly lease?: Lease;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: ToolErrorCode; readonly message: string };
 }
 
 /** Who is working on it, and until when nobody else may. Extended while the work continues. */
@@ -64,7 +64,7 @@ export interface ActionRow {
   readonly ask?: string;
   readonly output?: unknown;
   readonly marks?: readonly string[];
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: ToolErrorCode; readonly message: string };
   readonly reason?: DenyReason;
   readonly allowed?: readonly string[];
   readonly decidedBy?: string;

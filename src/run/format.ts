@@ -1,4 +1,4 @@
-import { ToolError } from "../errors.ts";
+import { ToolError, type ToolErrorCode } from "../errors.ts";
 import {
   isCount,
   isNumber,
@@ -58,7 +58,7 @@ export interface Head {
   readonly liftedRows: number;
   /** The external calls that were handed out when it stopped. */
   readonly pending: readonly PendingRecord[];
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: { readonly code: ToolErrorCode; readonly message: string } | null;
   /** Tokens of the run's turns that were aborted, or cut and requested again: they are not among the rows. */
   readonly lostUsage?: Usage | undefined;
   /** The provider's id of the last request, even if no turn came of it; `null` if it gave none. */
@@ -106,7 +106,7 @@ export interface TurnRow {
   readonly calls: readonly CallRecord[];
   readonly finishReason: FinishReason | null;
   /** Why it did not end normally. */
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: ToolErrorCode; readonly message: string };
   readonly usage?: Usage;
   readonly model?: string;
   readonly requestId?: string;
@@ -137,7 +137,7 @@ export interface CallRecord {
   readonly turnIndex: number;
   readonly position: number;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: ToolErrorCode; readonly message: string };
   /** Calls of one group run concurrently, one group after the other. */
   readonly batch: number;
   /** When the caller's time ends. */

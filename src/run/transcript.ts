@@ -1,4 +1,5 @@
 import type { ActionInfo } from "../execute/info.ts";
+import type { ToolErrorCode } from "../errors.ts";
 import type { FinishReason } from "../stream/events.ts";
 import { answersIn } from "./answers.ts";
 import type { StoredRun } from "./checkpoint.ts";
@@ -29,7 +30,7 @@ interface AssistantEntry extends EntryBase {
   readonly calls: readonly TranscriptCall[];
   readonly finishReason: FinishReason | null;
   /** Why the turn did not end normally: with code `aborted`, it was stopped. */
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: ToolErrorCode; readonly message: string };
 }
 
 /** A call of the model, and what came of it. */

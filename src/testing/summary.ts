@@ -19,7 +19,7 @@ export interface CallSummary {
   /** Whether it was handed out for execution. */
   readonly released: boolean;
   readonly repairs: readonly Repair[];
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: { readonly code: ToolErrorCode; readonly message: string } | null;
 }
 
 /** A turn as plain JSON: what `toolstream replay --json` prints, and what the fixtures expect. */
@@ -34,7 +34,7 @@ export interface TurnSummary {
   readonly providerFinishReason: string | null;
   readonly toolCalls: readonly CallSummary[];
   readonly providerToolCalls: readonly { readonly id: string | null; readonly name: string }[];
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: { readonly code: ToolErrorCode; readonly message: string } | null;
 }
 
 /** Sums up a finished turn. */
