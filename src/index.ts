@@ -13,7 +13,15 @@ export { tool, toolsOf, type ToolDecorator, type ToolOptions } from "./tool/deco
 export type { ToolChoice } from "./tool/choice.ts";
 export { ToolRegistry, type RegisterOptions } from "./tool/registry.ts";
 export { toolList, type ToolSource } from "./tool/tool-set.ts";
-export { ToolUse, type Repair, type ToolUseHandle, type ToolUseInit, type UseOf } from "./tool/use.ts";
+export {
+  ToolUse,
+  type GivenContext,
+  type Repair,
+  type ToolUseHandle,
+  type ToolUseInit,
+  type ToolUseParts,
+  type UseOf,
+} from "./tool/use.ts";
 export type { HandlerResult } from "./tool/progress.ts";
 export type { PolicyContext, ToolPolicy, UndoContext, UndoRecord } from "./tool/policy.ts";
 
@@ -68,13 +76,20 @@ export type {
   ResponseInfo,
   ResultImage,
 } from "./model.ts";
-export { OUTCOME_UNKNOWN, pairMessages, type MessageParts, type PairingRules } from "./pairing.ts";
-export { openTurn, responseInfo, type Opened } from "./open-turn.ts";
-export { Templates, type Delta } from "./wire/index.ts";
+export {
+  OUTCOME_UNKNOWN,
+  pairMessages,
+  type HistoryCall,
+  type HistoryResult,
+  type MessageParts,
+  type PairingRules,
+} from "./pairing.ts";
+export { openTurn, responseInfo, type Opened, type Requested } from "./open-turn.ts";
+export { Templates, type Delta, type EventPath } from "./wire/index.ts";
 export { parseResponse, readTurn, type Reading, type ReadOptions, type TurnStream } from "./read/index.ts";
 
 // JSON
-export { createJsonParser, type JsonChange, type JsonParser } from "./json/index.ts";
+export { createJsonParser, type JsonChange, type JsonParser, type JsonState } from "./json/index.ts";
 
 // Errors
 export {

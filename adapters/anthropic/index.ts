@@ -25,6 +25,7 @@ import type { WireEvent, WireMessage } from "./wire.ts";
 
 export type { BetaMessagesClient, BetaMessagesModelParams, MessagesClient, MessagesModelParams } from "./model.ts";
 export { resultContent, type AssistantMessage, type ResultBlocks, type UserMessage } from "./messages.ts";
+export type { WireEvent, WireMessage } from "./wire.ts";
 
 const reading = { name: "anthropic", toolName, namespaced, parser: (sink: ParserSink) => new AnthropicParser(sink) };
 

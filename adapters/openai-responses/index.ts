@@ -22,7 +22,7 @@ import type { StreamedEvent, WholeResponse, WireEvent, WireResponse } from "./wi
 export type { ResponsesClient, ResponsesModelParams } from "./model.ts";
 export { resultContent, type ResultParts } from "./messages.ts";
 export type { ToolChoiceFields, ToolChoiceOptions } from "./schema.ts";
-export type { NativeItem, NativeTurn } from "./wire.ts";
+export type { NativeItem, NativeTurn, StreamedEvent, WholeResponse } from "./wire.ts";
 
 const reading = {
   name: "openai-responses",

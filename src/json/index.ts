@@ -1,6 +1,13 @@
 export { jsonIn, parseJson } from "./parse.ts";
 export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts";
-export { createJsonParser, createTwinParser, type JsonChange, type JsonParser, type TwinParser } from "./parser.ts";
+export {
+  createJsonParser,
+  createTwinParser,
+  type JsonChange,
+  type JsonParser,
+  type JsonState,
+  type TwinParser,
+} from "./parser.ts";
 export { repairJson } from "./repair.ts";
 export { closedByItself, isAmidObject, isClosedRoot } from "./broken.ts";
 export { emptiedMessage, isEmptied, isPlainObject } from "./emptied.ts";

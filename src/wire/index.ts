@@ -1,4 +1,4 @@
 export { createDecoder } from "./decoder.ts";
 export type { Decoder, DecoderOptions } from "./decoder.ts";
-export type { Delta } from "./delta.ts";
+export type { Delta, EventPath } from "./delta.ts";
 export { Templates } from "./templates.ts";

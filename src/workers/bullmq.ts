@@ -12,6 +12,8 @@ import { asFailure, perform } from "./perform.ts";
 import { remoteTool } from "./remote.ts";
 import { Waiting } from "./waiting.ts";
 
+export type { JobContext, JobData, JobResult } from "./job.ts";
+
 /** Where the queue is: the same for callers and workers. */
 export interface BullmqPlace {
   /** Your own `ioredis` or `redis` client, or options for one: `{ host, port }`. */
