@@ -109,6 +109,7 @@ export type EventSource<Event> =
  * `Event` and `Response` are what the provider sends, `ToolParam` and `Message` what its request takes.
  */
 export interface Adapter<Event = any, Response = any, ToolParam = any, Message = any> {
+  /** `openai-chat`, `anthropic`, …: the `wire` of its turns. */
   readonly name: string;
   readonly capabilities: AdapterCapabilities;
   /**
@@ -128,6 +129,7 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
   tools(tools: ToolSource, options?: ToolsOptions): ToolParam[];
   /** The request fields that say which tools may be called: spread them into the request. */
   toolChoice(choice: ToolChoice, options?: { readonly parallel?: boolean | undefined }): Record<string, unknown>;
+  /** A parser of one stream, or of one response that was not streamed: what {@link Adapter.read} is made of. */
   parser(sink: ParserSink): Parser<Event | Response>;
   /** Reads a stream. Failures arrive as the last event; misuse throws a `TypeError` immediately. */
   read(source: EventSource<Event>, options?: ReadOptions): TurnStream;
@@ -143,6 +145,7 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
   toolResults(turn: Turn): Message[];
   /** Whether an event or a response looks like one of this wire. */
   recognises(event: unknown): boolean;
+  /** For the replay server and the recording proxy. */
   readonly endpoint: Endpoint;
 }
 

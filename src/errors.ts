@@ -78,6 +78,7 @@ export const TOOL_ERROR_CODES = [
   "checkpoint_newer", // the stored state of a run was written by a newer version
 ] as const;
 
+/** One of {@link TOOL_ERROR_CODES}. */
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
 /** One thing that is wrong with a value, at a path inside it. */
@@ -152,9 +153,11 @@ export interface FailedCall {
   readonly argsText: string;
   /** The arguments as far as they could be read: a preview, not validated. */
   readonly input: unknown;
+  /** Which message of the model in the stream it is part of, mostly 0: as in a `ToolChunk`. */
   readonly turnIndex: number;
   /** Position among the calls of the stream, from 0. */
   readonly position: number;
+  /** Anything else that came with the call and goes back with it (signatures, callers). */
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 

@@ -13,6 +13,7 @@ export interface ModelRequest<Message = any> {
   readonly tools?: ToolSource | undefined;
   /** The system instructions, replacing those in the model's parameters. */
   readonly instructions?: string | undefined;
+  /** Which tools the model may or must call. Default: as in the model's parameters. */
   readonly toolChoice?: ToolChoice | undefined;
   /** Ends the turn as `aborted` and closes the connection. */
   readonly signal?: AbortSignal | undefined;

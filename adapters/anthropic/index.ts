@@ -59,6 +59,7 @@ export const anthropic = defineAdapter({
   /** Takes the events of `messages.create({ stream: true })` and of `messages.stream()`, stable or beta, or bytes. */
   read: <T extends Tool = Tool>(source: EventSource<WireEvent>, options?: ReadOptions<T>): TurnStream<T> =>
     readTurn(reading, source, options),
+  /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: WireMessage, options?: ReadOptions<T>): StreamEvent<T>[] =>
     parseResponse(reading, response, options),
   assistantMessage,

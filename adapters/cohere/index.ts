@@ -54,8 +54,10 @@ export const cohere = defineAdapter({
   tools,
   toolChoice,
   request,
+  /** Takes the events of `chatStream()`, or bytes. */
   read: <T extends Tool = Tool>(source: EventSource<WireEvent>, options?: ReadOptions<T>): TurnStream<T> =>
     readTurn(reading, source, options),
+  /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: WireEvent, options?: ReadOptions<T>): StreamEvent<T>[] =>
     parseResponse(reading, response, options),
   assistantMessage,

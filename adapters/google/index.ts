@@ -75,6 +75,7 @@ export const google = defineAdapter({
   },
   tools,
   toolChoice,
+  /** Takes the chunks of `generateContentStream()` of either SDK, or bytes. */
   read: <T extends Tool = Tool>(source: EventSource<GoogleEvent>, options?: ReadOptions<T>) =>
     readTurn<GoogleEvent, T>(reading, source, options),
   /** A whole response, or the array of chunks that a stream without `alt=sse` consists of. */

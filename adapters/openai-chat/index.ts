@@ -63,8 +63,10 @@ export const openaiChat = defineAdapter({
   tools,
   toolChoice,
   parser: createParser,
+  /** Takes the chunks of `create({ stream: true })`, or bytes. */
   read: <T extends Tool = Tool>(source: EventSource<ChatEvent>, options: ChatReadOptions<T> = {}) =>
     readTurn(reading(options), source, options),
+  /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: ChatResponse, options: ChatReadOptions<T> = {}) =>
     parseResponse<ChatEvent | ChatResponse, T>(reading(options), response, options),
   assistantMessage,

@@ -58,6 +58,7 @@ export const openaiResponses = defineAdapter({
   /** Takes the events of `responses.create({ stream: true })` and of `responses.stream()`, stable or beta, or bytes. */
   read: <T extends Tool = Tool>(source: EventSource<StreamedEvent>, options?: ReadOptions<T>): TurnStream<T> =>
     readTurn(reading, source, options),
+  /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: WholeResponse, options?: ReadOptions<T>): StreamEvent<T>[] =>
     parseResponse(reading, response, options),
   assistantMessage,

@@ -72,7 +72,11 @@ export interface ToolChoiceOptions {
   readonly tools?: ToolSource | undefined;
 }
 
-/** @throws TypeError if the choice is invalid, or requires one of no tools. */
+/**
+ * The fields of the request that say which tools may be called: spread them into it.
+ *
+ * @throws TypeError if the choice is invalid, or requires one of no tools.
+ */
 export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}): ToolChoiceFields {
   const { parallel } = options;
   return {

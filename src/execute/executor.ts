@@ -39,6 +39,7 @@ export interface ToolExecutorOptions {
   readonly authorize?: Authorize | undefined;
   /** Who may undo an action. Default: the principal that it ran for, or anybody if there was none. */
   readonly mayUndo?: MayUndo | undefined;
+  /** Gets every event, as does a listener of {@link ToolExecutor.listen}. Errors that it throws are ignored. */
   readonly onEvent?: EventListener | undefined;
   /** Keep the events of each run, numbered across all processes. Default true, at one write to the store per event. */
   readonly storeEvents?: boolean | undefined;
@@ -50,6 +51,7 @@ export interface ToolExecutorOptions {
   readonly timeoutMs?: number | undefined;
   /** Hides parts of inputs and outputs in the summaries of events, and in the question that is asked by default. */
   readonly redact?: Redact | undefined;
+  /** Spans and durations of the calls: `openTelemetry()` of `toolstream/execute/telemetry`. Default: none. */
   readonly telemetry?: Telemetry | undefined;
   /** How large an output, or undo data, may be as JSON, in bytes. Default 1 MiB. */
   readonly maxOutputBytes?: number | undefined;

@@ -16,7 +16,7 @@ export function allow(): Verdict {
   return { decision: "allow" };
 }
 
-/** @param reason for the model to read */
+/** It is not executed. @param reason for the model to read */
 export function deny(reason: string): Verdict {
   return { decision: "deny", reason };
 }

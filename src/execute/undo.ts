@@ -24,6 +24,7 @@ export interface UndoOptions {
    * `"continue"`.
    */
   readonly onFailure?: "continue" | "stop" | undefined;
+  /** Passed to the tool's `undo`. Once it has fired, nothing more is started. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -11,9 +11,11 @@ import { PumpedStream, type TurnStream } from "./turn-stream.ts";
 
 export type { TurnStream } from "./turn-stream.ts";
 
+/** Options of an adapter's `read()` and `parse()`. */
 export interface ReadOptions<T extends Tool = Tool> {
   /** The tools that were offered. Without them every tool name is accepted and no input is validated. */
   readonly tools?: ToolSource<T> | undefined;
+  /** How much the stream may make us buffer. */
   readonly limits?: Partial<Limits> | undefined;
   /** Overrides every tool's own repair policy. */
   readonly repair?: RepairPolicy | undefined;

@@ -47,6 +47,7 @@ import type { ValidateResults } from "./validate-results.ts";
 import { seeThrough, waitForRelease } from "./wait.ts";
 
 export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
+  /** Who is asked: `openaiChat.model(client, params)` and its counterparts. */
   readonly model: Model<Message>;
   /** The tools to offer; a registry or a server's set is consulted at each turn. Default: none. */
   readonly tools?: ToolSource<T> | undefined;
@@ -58,6 +59,7 @@ export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
   readonly approvals?: Approvals | undefined;
   /** Maximum number of turns per run. Default 32. A `resume()` after the limit grants as many again. */
   readonly maxSteps?: number | undefined;
+  /** Limits on calls, tokens and time. Default: none. */
   readonly budgets?: Budgets | undefined;
   /** How many turns in a row may be cut (by their length or the connection) and asked for again. Default 2. */
   readonly maxCutTurns?: number | undefined;
@@ -85,7 +87,8 @@ export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
  * the results are in, in minutes or days, in this process or another. Every step is stored before and after.
  *
  * @example
- * const orchestrator = new Orchestrator({ model: openaiChat.model(new OpenAI(), { model: "gpt-5-mini" }), tools, store });
+ * const model = openaiChat.model(new OpenAI(), { model: "gpt-5-mini" });
+ * const orchestrator = new Orchestrator({ model, tools, store });
  * let result = await orchestrator.run({ conversationId: "c1", input: "Open the report." });
  * while (result.status === "awaiting_tool_results") {
  *   const toolResults = await Promise.all(result.pendingToolCalls.map(executeInTheEditor));

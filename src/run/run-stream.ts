@@ -4,6 +4,7 @@ import type { OrchestrationResult, RunEvent, ToolResultInput } from "./types.ts"
 
 /** The events of a run as they happen, to be iterated once, and its result. */
 export interface RunStream<Message = any, T extends Tool = Tool> extends AsyncIterable<RunEvent<T>> {
+  /** The one that was given, or the random one of a new conversation. */
   readonly conversationId: string;
   /** Settles even if nobody reads the events. Rejects with what `run()` would reject with. */
   readonly result: Promise<OrchestrationResult<Message>>;

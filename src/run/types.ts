@@ -53,6 +53,7 @@ export interface ApprovalInput extends Decision {
 
 /** Options of `run()` that `resume()` takes as well. Only `behavior` and `instructions` are stored. */
 export interface RunContext {
+  /** Ends the run with code `aborted`; `resume()` continues it. */
   readonly signal?: AbortSignal | undefined;
   /** The user that the calls are made for. */
   readonly principal?: Principal | undefined;
@@ -97,6 +98,7 @@ export interface RunOptions<Message = any> extends RunContext {
 export interface ResumeOptions extends RunContext {
   /** In any order, for any of the open calls, each once. If one cannot be taken, nothing is changed. */
   readonly toolResults?: readonly ToolResultInput[] | undefined;
+  /** Decisions on pending approvals. */
   readonly approvals?: readonly ApprovalInput[] | undefined;
 }
 

@@ -14,6 +14,7 @@ import { bareName, goesOn, joinedName, ToolRouter, type NamedTools } from "./rou
 import { runIdOf } from "./run-id.ts";
 
 export interface ToolBufferOptions {
+  /** How much the stream may make us buffer. */
   readonly limits?: Partial<Limits> | undefined;
   /** Overrides every tool's own policy. */
   readonly repair?: RepairPolicy | undefined;

@@ -31,6 +31,7 @@ export interface ToolContext {
   readonly invocationId: string;
   /** The provider's id of the call, `null` if it gave none. Not an identity: providers repeat ids. */
   readonly toolCallId: string | null;
+  /** As the tool set knows it. */
   readonly toolName: string;
   /** Fires when the caller gives up; a handler that waits should pass it on. */
   readonly signal: AbortSignal | undefined;
@@ -64,7 +65,9 @@ export interface ToolDefinition<
 > extends ToolPolicy<InferOutput<S>> {
   /** As the model sees it: 1 to 128 characters, no white space and no control characters. */
   name: Name;
+  /** For the model: what the tool does, and when to call it. */
   description?: string | undefined;
+  /** What the model writes, and what `execute` gets: its parameter is inferred from it. An object, or a string. */
   inputSchema: S;
   /** Checked by an executor after execution; sent to providers that take it. */
   outputSchema?: SchemaSource | undefined;
@@ -75,6 +78,7 @@ export interface ToolDefinition<
    * record, a transcript.
    */
   toModelOutput?: ((output: HandlerResult<Output>) => unknown) | undefined;
+  /** What running it does to the world. Default `"write"`. */
   effect?: Effect | undefined;
   /** Release the call as soon as it is complete, even while the turn goes on. Default: true for `effect: "read"`. */
   eager?: boolean | undefined;

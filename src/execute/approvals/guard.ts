@@ -25,7 +25,9 @@ export type Authenticate = (
 
 /** Options of both handlers. */
 export interface GuardOptions {
+  /** Needs a `mayDecide`: all who connect are principals. */
   readonly service: ApprovalService;
+  /** Who a client is, before it is told anything. */
   readonly authenticate: Authenticate;
   /** The origins of the pages that may connect (`https://app.example`). All others are refused. */
   readonly origins: readonly string[] | ((origin: string) => boolean);
