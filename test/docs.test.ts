@@ -64,6 +64,45 @@ it.each([
   expect(options.filter((option) => !rows.some((row) => row.includes(`\`${option}\``)))).toEqual([]);
 });
 
+it.each([
+  ["docs/tools.md", "src/tool/tool.ts", "ToolDefinition"],
+  ["docs/tools.md", "src/tool/lower-tools.ts", "ToolsOptions"],
+  ["docs/execute.md", "src/tool/policy.ts", "ToolPolicy"],
+  ["docs/execute.md", "src/execute/context.ts", "ExecutionContext"],
+  ["docs/execute.md", "src/execute/undo.ts", "UndoOptions"],
+  ["docs/execute.md", "src/execute/telemetry.ts", "OpenTelemetryOptions"],
+  ["docs/streams.md", "src/read/index.ts", "ReadOptions"],
+  ["docs/streams.md", "src/stream/limits.ts", "Limits"],
+  ["docs/run.md", "src/model.ts", "ModelOptions"],
+  ["docs/run.md", "src/run/budgets.ts", "Budgets"],
+  ["docs/run.md", "src/run/types.ts", "ResumeOptions"],
+  ["docs/run.md", "src/run/types.ts", "ToolResultInput"],
+  ["docs/approvals.md", "src/execute/approvals/guard.ts", "GuardOptions"],
+  ["docs/approvals.md", "src/execute/approvals/http.ts", "ApprovalHandlerOptions"],
+  ["docs/approvals.md", "src/execute/approvals/sockets.ts", "ApprovalSocketsOptions"],
+  ["docs/stores.md", "src/store/store.ts", "PutOptions"],
+  ["docs/stores.md", "src/store/store.ts", "ListOptions"],
+  ["docs/stores.md", "src/store/sqlite.ts", "SqliteStoreOptions"],
+  ["docs/stores.md", "src/store/redis.ts", "RedisStoreOptions"],
+  ["docs/executables.md", "src/executable/options.ts", "RunOptions"],
+  ["docs/executables.md", "src/executable/options.ts", "ExecutableOptions"],
+  ["docs/executables.md", "src/executable/discover.ts", "DiscoverOptions"],
+  ["docs/mcp.md", "src/mcp/types.ts", "McpToolsOptions"],
+  ["docs/mcp.md", "src/mcp/serve.ts", "ServeMcpOptions"],
+  ["docs/workers.md", "src/workers/bullmq.ts", "BullmqToolsOptions"],
+  ["docs/workers.md", "src/workers/bullmq.ts", "BullmqWorkerOptions"],
+  ["docs/replay.md", "src/replay/serve.ts", "ServeOptions"],
+  ["docs/replay.md", "src/replay/proxy.ts", "ProxyOptions"],
+  ["docs/text-calls.md", "adapters/text-helpers/notation.ts", "HelperTags"],
+  ["docs/text-calls.md", "adapters/text-json/index.ts", "RescueTextCallsOptions"],
+])("%s names every option: %s, %s", (page, file, name) => {
+  const [, source = ""] = readFileSync(join(root, file), "utf8").split(new RegExp(`interface ${name}\\b`));
+  const options = [...source.split("\n}", 1)[0]!.matchAll(/^  (?:readonly )?(\w+)\??:/gm)].map(([, option]) => option!);
+  expect(options.length).toBeGreaterThan(0);
+  const text = readFileSync(join(root, page), "utf8");
+  expect(options.filter((option) => !new RegExp(`\\b${option}\\b`).test(text))).toEqual([]);
+});
+
 it.each(examples.map((block) => [`${block.page}:${block.line}`, block] as const))(
   "%s shows the imports of what it uses",
   (_, { setup, code }) => {
