@@ -144,7 +144,7 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
   /** One result for every call of a finished turn, in call order: add them after `assistantMessage(turn)`. */
   toolResults(turn: Turn): Message[];
   /** Whether an event or a response looks like one of this wire. */
-  recognises(event: unknown): boolean;
+  recognizes(event: unknown): boolean;
   /** For the replay server and the recording proxy. */
   readonly endpoint: Endpoint;
 }

@@ -55,7 +55,7 @@ it.each([
   ["docs/run.md", "src/run/types.ts", "RunContext"],
   ["docs/execute.md", "src/execute/executor.ts", "ToolExecutorOptions"],
   ["docs/approvals.md", "src/execute/approvals/service.ts", "ApprovalServiceOptions"],
-  ["docs/replay.md", "src/replay/behaviour.ts", "ReplayBehaviour"],
+  ["docs/replay.md", "src/replay/behavior.ts", "ReplayBehavior"],
 ])("%s tells of every option: %s, %s", (page, file, name) => {
   const [, source = ""] = readFileSync(join(root, file), "utf8").split(`interface ${name}`);
   const options = [...source.split("\n}", 1)[0]!.matchAll(/^  readonly (\w+)/gm)].map(([, option]) => option!);

@@ -179,8 +179,8 @@ describe("through the official clients", () => {
     const more = recording(frames(pieces, "lie"));
     cases.set(`${adapter.name}/length`, { stream: recording(frames(pieces.slice(0, inString), "length")) });
     cases.set(`${adapter.name}/lie`, { stream: recording(frames(pieces.slice(0, inString), "lie")) });
-    cases.set(`${adapter.name}/reset`, { stream: more, behaviour: { cutAtByte: cutAtByte + 20, cut: "reset" } });
-    cases.set(`${adapter.name}/end`, { stream: more, behaviour: { cutAtByte, cut: "end" } });
+    cases.set(`${adapter.name}/reset`, { stream: more, behavior: { cutAtByte: cutAtByte + 20, cut: "reset" } });
+    cases.set(`${adapter.name}/end`, { stream: more, behavior: { cutAtByte, cut: "end" } });
   }
   beforeAll(async () => {
     server = await serveReplay({ adapters: cutCalls.map(({ adapter }) => adapter), fixtures: cases });

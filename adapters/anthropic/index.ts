@@ -67,7 +67,7 @@ export const anthropic = defineAdapter({
   toolResult,
   toolError,
   toolResults,
-  recognises,
+  recognizes,
   endpoint,
   conversation,
   model,
@@ -110,7 +110,7 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set([
   "content_block_stop",
 ]);
 
-function recognises(event: unknown): boolean {
+function recognizes(event: unknown): boolean {
   if (typeof event !== "object" || event === null) return false;
   const { type, role, content, error } = event as Record<string, unknown>;
   if (type === "message") return role === "assistant" && Array.isArray(content);

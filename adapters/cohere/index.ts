@@ -64,7 +64,7 @@ export const cohere = defineAdapter({
   toolResult,
   toolError,
   toolResults,
-  recognises,
+  recognizes,
   endpoint,
   conversation,
   /**
@@ -98,7 +98,7 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Recognises an event of a stream by its type, a whole response by its message and finish reason. */
-function recognises(event: unknown): boolean {
+function recognizes(event: unknown): boolean {
   if (typeof event !== "object" || event === null) return false;
   const { type, message, finish_reason, finishReason } = event as WireEvent;
   if (type !== undefined && type !== null) return EVENT_TYPES.has(type);

@@ -85,7 +85,7 @@ export const google = defineAdapter({
   toolResult,
   toolError,
   toolResults,
-  recognises,
+  recognizes,
   endpoint,
   conversation,
   model,
@@ -132,8 +132,8 @@ function model(
 }
 
 /** A response has candidates, or the reason for having none; an error has a number and a Google status word. */
-function recognises(event: unknown): boolean {
-  if (Array.isArray(event)) return event.length > 0 && event.every(recognises);
+function recognizes(event: unknown): boolean {
+  if (Array.isArray(event)) return event.length > 0 && event.every(recognizes);
   if (typeof event !== "object" || event === null) return false;
   const { candidates, promptFeedback, usageMetadata, error } = event as Record<string, unknown>;
   if (Array.isArray(candidates) || isRecord(promptFeedback) || isRecord(usageMetadata)) return true;

@@ -73,7 +73,7 @@ export const openaiChat = defineAdapter({
   toolResult,
   toolError,
   toolResults,
-  recognises,
+  recognizes,
   endpoint,
   conversation,
   /**
@@ -105,7 +105,7 @@ function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> 
 }
 
 /** Choices that contain a message, whole or in pieces. `choices[].text` is the older API of plain completions. */
-function recognises(event: unknown): boolean {
+function recognizes(event: unknown): boolean {
   if (typeof event !== "object" || event === null) return false;
   const { object, choices } = event as WireEvent;
   if (object === "chat.completion" || object === "chat.completion.chunk") return true;

@@ -65,7 +65,7 @@ export const openaiResponses = defineAdapter({
   toolResult,
   toolError,
   toolResults,
-  recognises,
+  recognizes,
   endpoint,
   conversation,
   /**
@@ -85,7 +85,7 @@ export const openaiResponses = defineAdapter({
 });
 
 /** All of its events are called `response.…`; an `error` alone could be from any wire. */
-function recognises(event: unknown): boolean {
+function recognizes(event: unknown): boolean {
   if (typeof event !== "object" || event === null) return false;
   const { type } = event as WireEvent;
   return (typeof type === "string" && type.startsWith("response.")) || (event as WireResponse).object === "response";

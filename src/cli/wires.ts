@@ -108,7 +108,7 @@ export function createLook(): Look {
     onEvent(event) {
       if (isDecided()) return;
       if (seen++ === 0) first = event;
-      adapter = recorded.find((candidate) => candidate.recognises(event));
+      adapter = recorded.find((candidate) => candidate.recognizes(event));
     },
     onError: (error) => (failure ??= error),
   });

@@ -1,21 +1,21 @@
 import { readdir, readFile, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { ToolError } from "../errors.ts";
-import { wrongIn, type ReplayBehaviours } from "./behaviour.ts";
+import { wrongIn, type ReplayBehaviors } from "./behavior.ts";
 import { loadRecording } from "./files.ts";
 import { FORMATS, formatOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
 
 /**
  * One case of one wire. If there are several bodies, each request gets the next one, like the turns of a conversation,
- * starting over after the last; if `behaviour` kept a part of the body back, the next request gets the same body again.
+ * starting over after the last; if `behavior` kept a part of the body back, the next request gets the same body again.
  */
 export interface ReplayCase {
   /** The body of a streamed response. */
   readonly stream?: Recording | readonly Recording[] | undefined;
   /** The body of a response that is not streamed. */
   readonly whole?: Recording | readonly Recording[] | undefined;
-  readonly behaviour?: ReplayBehaviours | undefined;
+  readonly behavior?: ReplayBehaviors | undefined;
 }
 
 /** A source of cases. Names are `<wire>/<case>`. */
@@ -33,7 +33,7 @@ const BODY = /^stream(?:-([1-9]\d*))?\.(sse|ndjson|json)$/;
 
 /**
  * Cases in a directory: `<wire>/<case>/stream.sse|.ndjson|.json`, with `stream-2.sse`, `stream-3.sse` for later turns,
- * and a `meta.json` whose `serve` may hold {@link ReplayBehaviours}. Read on every request, so that a changed file
+ * and a `meta.json` whose `serve` may hold {@link ReplayBehaviors}. Read on every request, so that a changed file
  * takes effect immediately.
  */
 export function fixturesIn(directory: string): Fixtures {
@@ -59,7 +59,7 @@ export function fixturesIn(directory: string): Fixtures {
       return {
         whole: inOrder(whole),
         stream: inOrder(stream),
-        behaviour: files.includes("meta.json") ? await behaviourOf(join(path, "meta.json")) : undefined,
+        behavior: files.includes("meta.json") ? await behaviorOf(join(path, "meta.json")) : undefined,
       };
     },
     names: (wire) => directoriesIn(join(directory, wire)),
@@ -87,8 +87,8 @@ function isWhole(recording: Recording): boolean {
   return new TextDecoder().decode(recording.bytes.subarray(0, 1024)).trimStart().startsWith("{");
 }
 
-async function behaviourOf(path: string): Promise<ReplayBehaviours | undefined> {
-  let meta: { readonly serve?: ReplayBehaviours } | null;
+async function behaviorOf(path: string): Promise<ReplayBehaviors | undefined> {
+  let meta: { readonly serve?: ReplayBehaviors } | null;
   try {
     meta = JSON.parse(await readFile(path, "utf8")) as typeof meta;
   } catch (cause) {

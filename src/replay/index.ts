@@ -6,7 +6,7 @@ export { loadRecording, saveRecording } from "./files.ts";
 export type { RecordedChunk, Recording } from "./recording.ts";
 export { serveReplay } from "./serve.ts";
 export type { ReceivedRequest, ReplayServer, ServeOptions, Wire } from "./serve.ts";
-export type { ReplayBehaviour, ReplayBehaviours } from "./behaviour.ts";
+export type { ReplayBehavior, ReplayBehaviors } from "./behavior.ts";
 export type { ReplayCase } from "./fixtures.ts";
 export { recordingProxy } from "./proxy.ts";
 export type { ProxyOptions, RecordedResponse, RecordingProxy, SkippedResponse } from "./proxy.ts";

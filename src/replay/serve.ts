@@ -4,8 +4,8 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { Adapter } from "../adapter.ts";
 import { pause } from "../time.ts";
-import { behaviourFor, endingOf, isFailure, leftOf, sendsBody, wrongIn } from "./behaviour.ts";
-import type { ReplayBehaviour, ReplayBehaviours } from "./behaviour.ts";
+import { behaviorFor, endingOf, isFailure, leftOf, sendsBody, wrongIn } from "./behavior.ts";
+import type { ReplayBehavior, ReplayBehaviors } from "./behavior.ts";
 import { pathOf } from "./files.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayCase } from "./fixtures.ts";
@@ -29,7 +29,7 @@ export interface ServeOptions {
   /** How many times faster than it was recorded. Default `Infinity`: immediately. */
   readonly speed?: number | undefined;
   /** How to answer for `"<wire>/<case>"`, overriding its `meta.json`. */
-  readonly behaviour?: Readonly<Record<string, ReplayBehaviours>> | undefined;
+  readonly behavior?: Readonly<Record<string, ReplayBehaviors>> | undefined;
   /** Whether a case starts over after its last turn. `false`: a further request gets an error. Default `true`. */
   readonly startOver?: boolean | undefined;
   /** Origins whose pages may send requests, as browsers write them: `["http://localhost:5173"]`. Default: none. */
@@ -81,7 +81,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   if (!Array.isArray(options?.adapters) || !options.adapters.every(isWire)) {
     throw new TypeError("serveReplay() takes a list of adapters, not of their names");
   }
-  const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, origins = [], signal } = options;
+  const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behavior, origins = [], signal } = options;
   const { startOver = true } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
   const directory =
@@ -98,16 +98,16 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   }
   const wires = new Map(adapters.map((adapter) => [adapter.name, adapter]));
   const fixtures = directory === undefined ? fixturesFrom(cases!) : fixturesIn(directory);
-  for (const [name, how] of Object.entries(behaviour ?? {})) {
+  for (const [name, how] of Object.entries(behavior ?? {})) {
     const [wireName = "", caseName = "", ...rest] = name.split("/");
     if (!wires.has(wireName) || caseName === "" || rest.length > 0) {
-      throw new TypeError(`behaviour is keyed by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
+      throw new TypeError(`behavior is keyed by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
     }
     // Without such a case it would do nothing: a test of a failure would see none, and pass.
     if ((await fixtures.find(wireName, caseName)) === undefined) {
-      throw new TypeError(`behaviour: ${await unknownMessage(wires.get(wireName), wireName, caseName)}`);
+      throw new TypeError(`behavior: ${await unknownMessage(wires.get(wireName), wireName, caseName)}`);
     }
-    checkBehaviour(name, how);
+    checkBehavior(name, how);
   }
   for (const [name, found] of cases ?? []) checkCase(name, found);
   const requests: ReceivedRequest[] = [];
@@ -147,7 +147,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is not a ${wire.name} request.`);
     const count = (asked.get(fixture) ?? 0) + 1;
     asked.set(fixture, count);
-    const how = behaviourFor(behaviour?.[fixture] ?? found.behaviour, count);
+    const how = behaviorFor(behavior?.[fixture] ?? found.behavior, count);
     const bodies = bodiesOf(found, kind);
     const recording = currentBody(`${fixture} ${kind}`, bodies, how);
     if (recording === undefined && sendsBody(how)) {
@@ -169,7 +169,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     return mine;
   }
 
-  function currentBody(name: string, bodies: readonly Recording[], how: ReplayBehaviour): Recording | undefined {
+  function currentBody(name: string, bodies: readonly Recording[], how: ReplayBehavior): Recording | undefined {
     const count = answered.get(name) ?? 0;
     if (!isFailure(how)) answered.set(name, count + 1);
     return bodies[startOver ? count % bodies.length : count];
@@ -179,7 +179,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     response: ServerResponse,
     wire: Wire,
     recording: Recording | undefined,
-    how: ReplayBehaviour,
+    how: ReplayBehavior,
   ): Promise<void> {
     const left = new AbortController();
     response.once("close", () => left.abort());
@@ -242,13 +242,13 @@ function checkCase(name: string, found: ReplayCase): void {
   if (!/^[^/]+\/[^/]+$/.test(name)) {
     throw new TypeError(`The cases in fixtures are named <wire>/<case>, got ${JSON.stringify(name)}`);
   }
-  checkBehaviour(name, found?.behaviour);
+  checkBehavior(name, found?.behavior);
   for (const recording of [...bodiesOf(found, "stream"), ...bodiesOf(found, "whole")]) checkRecording(recording, name);
 }
 
-function checkBehaviour(name: string, behaviour: unknown): void {
-  const wrong = wrongIn(behaviour);
-  if (wrong !== undefined) throw new TypeError(`behaviour of ${name} ${wrong}`);
+function checkBehavior(name: string, behavior: unknown): void {
+  const wrong = wrongIn(behavior);
+  if (wrong !== undefined) throw new TypeError(`behavior of ${name} ${wrong}`);
 }
 
 /** A part of a path as it was before it was encoded; as it is if it never was. */

@@ -102,7 +102,7 @@ export function textAdapter(
       readTurn(reading(options), source as EventSource<TextEvent>, options),
     parse,
     ...textMessages(dialect),
-    recognises,
+    recognizes,
     endpoint,
     conversation,
     model: (speaker: TextSpeaker, options: TextModelOptions = {}) =>
@@ -112,7 +112,7 @@ export function textAdapter(
 }
 
 /** A piece of text, or a whole text; `[DONE]` ends the streams of other wires. */
-function recognises(event: unknown): boolean {
+function recognizes(event: unknown): boolean {
   if (typeof event === "string") return event !== "[DONE]";
   if (!isRecord(event)) return false;
   const { type, delta, text } = event;

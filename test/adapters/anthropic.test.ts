@@ -1637,9 +1637,9 @@ function plainSummary(turn: Turn): TurnSummary {
 }
 
 it("recognises its events and answers, and nothing else", () => {
-  expect(anthropic.recognises({ type: "message", role: "assistant", content: [] })).toBe(true);
-  expect(anthropic.recognises({ type: "content_block_delta", index: 0, delta: {} })).toBe(true);
-  expect(anthropic.recognises({ type: "error", error: { type: "api_error", message: "" } })).toBe(true);
+  expect(anthropic.recognizes({ type: "message", role: "assistant", content: [] })).toBe(true);
+  expect(anthropic.recognizes({ type: "content_block_delta", index: 0, delta: {} })).toBe(true);
+  expect(anthropic.recognizes({ type: "error", error: { type: "api_error", message: "" } })).toBe(true);
   for (const other of [
     null,
     "[DONE]",
@@ -1648,6 +1648,6 @@ it("recognises its events and answers, and nothing else", () => {
     { type: "error", code: "x", message: "y" },
     { type: "message", role: "user" },
   ]) {
-    expect(anthropic.recognises(other)).toBe(false);
+    expect(anthropic.recognizes(other)).toBe(false);
   }
 });

@@ -78,7 +78,7 @@ describe("through the official client", () => {
     const cutting = await serveReplay({
       adapters: [cohere],
       fixtures: fixturesDir,
-      behaviour: { "cohere/parallel": { cutAtByte: loadFixture("cohere", "parallel").bytes.length - 300, cut } },
+      behavior: { "cohere/parallel": { cutAtByte: loadFixture("cohere", "parallel").bytes.length - 300, cut } },
     });
     try {
       const baseUrl = `${cutting.url}/cohere/parallel`;
@@ -99,7 +99,7 @@ describe("through the official client", () => {
     const refusing = await serveReplay({
       adapters: [cohere],
       fixtures: fixturesDir,
-      behaviour: { "cohere/one-call": { status: 429, message: "trial keys are limited to 20 calls a minute" } },
+      behavior: { "cohere/one-call": { status: 429, message: "trial keys are limited to 20 calls a minute" } },
     });
     try {
       const response = await fetch(`${refusing.url}/cohere/one-call/v2/chat`, {

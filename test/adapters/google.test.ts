@@ -842,7 +842,7 @@ describe("a whole response", () => {
   });
 });
 
-describe("recognises", () => {
+describe("recognizes", () => {
   it.each([
     [{ candidates: [] }, true],
     [{ promptFeedback: { blockReason: "OTHER" } }, true],
@@ -855,7 +855,7 @@ describe("recognises", () => {
     ["[DONE]", false],
     [null, false],
   ])("%j: %s", (event, expected) => {
-    expect(google.recognises(event)).toBe(expected);
+    expect(google.recognizes(event)).toBe(expected);
   });
 });
 

@@ -101,13 +101,13 @@ const rows: Record<string, Row> = {
 
 let server: ReplayServer;
 beforeAll(async () => {
-  const behaviour = Object.fromEntries(
+  const behavior = Object.fromEntries(
     adapters.flatMap(({ name }) => [
       [`${name}/one-call`, { status: 429, message: "Slow down.", times: 1 }],
       [`${name}/no-arguments`, { status: 401, message: "Bad key." }],
     ]),
   );
-  server = await serveReplay({ adapters, fixtures: fixturesDir, behaviour });
+  server = await serveReplay({ adapters, fixtures: fixturesDir, behavior });
 });
 afterAll(() => server.close());
 

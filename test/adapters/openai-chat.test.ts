@@ -1006,7 +1006,7 @@ describe("through the openai client, over HTTP", () => {
     server = await serveReplay({
       adapters: [openaiChat],
       fixtures: fixturesDir,
-      behaviour: {
+      behavior: {
         "openai-chat/text-only": { status: 429, message: "Slow down." },
         "openai-chat/one-call": { cutAtByte: 900 },
       },

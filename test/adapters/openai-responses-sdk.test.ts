@@ -95,7 +95,7 @@ describe("the official client", () => {
     const broken = await serveReplay({
       adapters: [openaiResponses],
       fixtures: fixturesDir,
-      behaviour: { [`${wire}/one-call`]: { status: 429, message: "Slow down." } },
+      behavior: { [`${wire}/one-call`]: { status: 429, message: "Slow down." } },
     });
     try {
       const openai = new OpenAI({ apiKey: "none", baseURL: `${broken.url}/${wire}/one-call/v1`, maxRetries: 0 });

@@ -67,7 +67,7 @@ describe("toolstream demo --live", () => {
     const server = await serveReplay({
       adapters: adapters.map(({ adapter }) => adapter),
       fixtures: fixturesDir,
-      behaviour: { "openai-chat/one-call": { status: 401, message: "No such key." } },
+      behavior: { "openai-chat/one-call": { status: 401, message: "No such key." } },
     });
     onTestFinished(() => server.close());
     const env = { OPENAI_API_KEY: "none", OPENAI_BASE_URL: `${server.url}/openai-chat/one-call/v1` };

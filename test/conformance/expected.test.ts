@@ -25,9 +25,9 @@ describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folde
 
     it("is recognised as its own wire, and as no other", () => {
       const events = eventsOf(fixture);
-      expect(events.some((event) => adapter.recognises(event))).toBe(true);
+      expect(events.some((event) => adapter.recognizes(event))).toBe(true);
       const others = adapters.filter(
-        (other) => other.adapter.name !== adapter.name && events.some((event) => other.adapter.recognises(event)),
+        (other) => other.adapter.name !== adapter.name && events.some((event) => other.adapter.recognizes(event)),
       );
       expect(others.map((other) => other.adapter.name)).toEqual([]);
     });

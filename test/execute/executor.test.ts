@@ -495,7 +495,7 @@ describe("executeAll()", () => {
   });
 });
 
-describe("behaviours", () => {
+describe("behaviors", () => {
   const edit = counted({ name: "edit", behaviors: ["doc_edit", "review"] });
   const any = counted({ name: "any" });
   const empty = counted({ name: "empty", behaviors: [] });

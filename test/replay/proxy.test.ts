@@ -191,7 +191,7 @@ describe("the recording proxy", () => {
 
   it("passes errors on and does not record them", async () => {
     const onSkipped = vi.fn();
-    const { proxy, kept } = await setUp({ onSkipped }, { behaviour: { "paper/both": { status: 429 } } });
+    const { proxy, kept } = await setUp({ onSkipped }, { behavior: { "paper/both": { status: 429 } } });
     const response = await post(`${proxy.url}/v1/write?key=s3cret`, { stream: true });
     expect([response.status, await response.json()]).toEqual([429, expect.objectContaining({ type: "error" })]);
     await proxy.close();
@@ -212,7 +212,7 @@ describe("the recording proxy", () => {
   });
 
   it("keeps what came of a response that breaks off, and breaks off too", async () => {
-    const { proxy, kept } = await setUp({}, { behaviour: { "paper/both": { cutAtByte: 30 } } });
+    const { proxy, kept } = await setUp({}, { behavior: { "paper/both": { cutAtByte: 30 } } });
     const response = await post(`${proxy.url}/v1/write`, { stream: true });
     await expect(response.text()).rejects.toThrow();
     await proxy.close();

@@ -144,7 +144,7 @@ it.each(Object.keys(clients))(
       const server = await serveReplay({
         adapters: [adapter],
         fixtures,
-        behaviour: { [`${wire}/kept`]: { cutAtEvent, append, times: 1 } },
+        behavior: { [`${wire}/kept`]: { cutAtEvent, append, times: 1 } },
       });
       onTestFinished(() => server.close());
       const failed = summarize(await adapter.read(await open(`${server.url}/${wire}/kept`)).done());

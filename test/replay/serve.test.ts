@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serveReplay } from "../../src/replay/index.ts";
-import type { Recording, ReplayBehaviour, ReplayServer, ServeOptions } from "../../src/replay/index.ts";
+import type { Recording, ReplayBehavior, ReplayServer, ServeOptions } from "../../src/replay/index.ts";
 import { temporary } from "../temporary.ts";
 import { bodyCase, paper, post, streamBody, wholeBody } from "./wire.ts";
 
@@ -114,7 +114,7 @@ describe("the replay server", () => {
     await mkdir(join(fixtures, "paper", name), { recursive: true });
     await writeFile(join(fixtures, "paper", name, "stream.sse"), streamBody);
     for (const cases of [fixtures, new Map([[`paper/${name}`, bodyCase(streamBody)]])]) {
-      const server = await serve({ fixtures: cases, behaviour: { [`paper/${name}`]: { delayMs: 1 } } });
+      const server = await serve({ fixtures: cases, behavior: { [`paper/${name}`]: { delayMs: 1 } } });
       const response = await post(`${server.url}/paper/${encodeURIComponent(name)}/v1/write`, { stream: true });
       expect(await response.text()).toBe(streamBody);
       expect(server.requests).toMatchObject([{ fixture: `paper/${name}`, path: "/v1/write" }]);
@@ -161,13 +161,13 @@ describe("the replay server", () => {
       "paper/both takes a recording: await loadRecording(path)",
     ],
     [{ port: "four thousand" as never }, 'port has to be a number, not "four thousand"'],
-    [{ behaviour: { both: { status: 500 } } }, 'by <wire>/<case>, got "both"; the wires are paper'],
-    [{ behaviour: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
-    [{ behaviour: { "paper/bth": { status: 429 } } }, 'no case "bth" of paper. There are both, streamed, whole.'],
+    [{ behavior: { both: { status: 500 } } }, 'by <wire>/<case>, got "both"; the wires are paper'],
+    [{ behavior: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
+    [{ behavior: { "paper/bth": { status: 429 } } }, 'no case "bth" of paper. There are both, streamed, whole.'],
     [{ speed: 0 }, "speed has to be a positive number"],
     ...(
       [
-        [{ sttus: 429 }, 'behaviour of paper/both has the unknown key "sttus"; the keys are status, message, headers,'],
+        [{ sttus: 429 }, 'behavior of paper/both has the unknown key "sttus"; the keys are status, message, headers,'],
         [{ status: "429" }, "has the status '429'; expected an HTTP status, 200 to 599"],
         [{ headers: { "retry-after": 1 } }, "has the headers { 'retry-after': 1 }; expected an object of strings"],
         [{ cutAtByte: -1 }, "has the cutAtByte -1; expected a number of bytes"],
@@ -181,10 +181,10 @@ describe("the replay server", () => {
         [{ cutAtByte: 1, append: {} }, "has a cutAtByte, which may cut an event in two"],
         [[{}, 529], "is 529; expected an object or a list of them"],
       ] as const
-    ).map(([how, words]): [Partial<ServeOptions>, string] => [{ behaviour: { "paper/both": how as never } }, words]),
+    ).map(([how, words]): [Partial<ServeOptions>, string] => [{ behavior: { "paper/both": how as never } }, words]),
     [
-      { fixtures: new Map([["paper/mine", { ...bodyCase(streamBody), behaviour: { times: 1, delay: 5 } as never }]]) },
-      'behaviour of paper/mine has the unknown key "delay"',
+      { fixtures: new Map([["paper/mine", { ...bodyCase(streamBody), behavior: { times: 1, delay: 5 } as never }]]) },
+      'behavior of paper/mine has the unknown key "delay"',
     ],
   ])("refuses %j", async (options, words) => {
     await expect(serve(options)).rejects.toThrow(words);
@@ -227,7 +227,7 @@ describe("the replay server", () => {
   });
 
   it("answers with an error in the provider's form, as often as it is told to", async () => {
-    const server = await serve({ behaviour: { "paper/both": { status: 529, message: "Overloaded", times: 1 } } });
+    const server = await serve({ behavior: { "paper/both": { status: 529, message: "Overloaded", times: 1 } } });
     const first = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect([first.status, await first.json()]).toEqual([
       529,
@@ -237,34 +237,34 @@ describe("the replay server", () => {
     expect(await second.text()).toBe(streamBody);
   });
 
-  it.each<[string, ReplayBehaviour]>([
+  it.each<[string, ReplayBehavior]>([
     ["a status", { status: 529, times: 1 }],
     ["a cut", { cutAtByte: 0, times: 1 }],
     ["an event", { cutAtEvent: 0, append: { type: "error" }, times: 1 }],
   ])("answers with the turns of a conversation, and again with the one that failed by %s", async (_, how) => {
-    const { ask } = await conversation({ behaviour: { "paper/both": how } });
+    const { ask } = await conversation({ behavior: { "paper/both": how } });
     await ask().catch(() => {});
     expect([await ask(), await ask(), await ask()]).toEqual(["data: 1\n\n", "data: 2\n\n", "data: 1\n\n"]);
   });
 
-  it.each<[string, ReplayBehaviour]>([
+  it.each<[string, ReplayBehavior]>([
     ["a comment after it", { append: ": a comment\n\n" }],
     ["an event after it", { append: { type: "ping" } }],
     ["an end that is as usual", { cut: "end" }],
     ["a header", { headers: { "x-ratelimit-remaining": "1" } }],
   ])("goes on to the next turn after a whole one with %s", async (_, how) => {
-    const { ask } = await conversation({ behaviour: { "paper/both": how } });
+    const { ask } = await conversation({ behavior: { "paper/both": how } });
     expect([await ask(), await ask()]).toEqual([expect.stringMatching(/^data: 1/), expect.stringMatching(/^data: 2/)]);
   });
 
   it("gives a whole turn again whose response did not end", async () => {
-    const { ask } = await conversation({ behaviour: { "paper/both": { cut: "reset", times: 1 } } });
+    const { ask } = await conversation({ behavior: { "paper/both": { cut: "reset", times: 1 } } });
     await expect(ask()).rejects.toThrow();
     expect(await ask()).toBe("data: 1\n\n");
   });
 
   it("begins again with the first turn and the first failure when it is reset", async () => {
-    const { server, ask } = await conversation({ behaviour: { "paper/both": { status: 529, times: 1 } } });
+    const { server, ask } = await conversation({ behavior: { "paper/both": { status: 529, times: 1 } } });
     const refused = expect.stringContaining('"status":529');
     expect([await ask(), await ask()]).toEqual([refused, "data: 1\n\n"]);
     server.reset();
@@ -273,11 +273,11 @@ describe("the replay server", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it.each<[string, ReplayBehaviour]>([
+  it.each<[string, ReplayBehavior]>([
     ["a stream", { headers: { "Content-Type": "text/html" } }],
     ["an error", { status: 502, headers: { "Content-Type": "text/html" } }],
   ])("sends %s with the headers that it is told to, also in place of its own", async (_, how) => {
-    const server = await serve({ behaviour: { "paper/both": how } });
+    const server = await serve({ behavior: { "paper/both": how } });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect([response.status, response.headers.get("content-type")]).toEqual([how.status ?? 200, "text/html"]);
   });
@@ -285,7 +285,7 @@ describe("the replay server", () => {
   it("says that it has no turn left, if it is not to start over", async () => {
     const { stream } = bodyCase(streamBody);
     const fixtures = new Map([["paper/both", { stream: [stream, stream] as Recording[] }]]);
-    const server = await serve({ fixtures, startOver: false, behaviour: { "paper/both": { status: 529, times: 1 } } });
+    const server = await serve({ fixtures, startOver: false, behavior: { "paper/both": { status: 529, times: 1 } } });
     const answers: Response[] = [];
     for (let count = 0; count < 4; count++) {
       answers.push(await post(`${server.url}/paper/both/v1/write`, { stream: true }));
@@ -330,7 +330,7 @@ describe("the replay server", () => {
   });
 
   it.each([0, 1, 30])("breaks the connection after %i bytes", async (cutAtByte) => {
-    const server = await serve({ behaviour: { "paper/both": { cutAtByte } } });
+    const server = await serve({ behavior: { "paper/both": { cutAtByte } } });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     const pieces: Uint8Array[] = [];
     const reading = async (): Promise<void> => {
@@ -341,7 +341,7 @@ describe("the replay server", () => {
   });
 
   it("ends the response early as if that were all", async () => {
-    const server = await serve({ behaviour: { "paper/both": { cutAtByte: 30, cut: "end" } } });
+    const server = await serve({ behavior: { "paper/both": { cutAtByte: 30, cut: "end" } } });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(streamBody).subarray(0, 30));
   });
@@ -364,8 +364,8 @@ describe("the replay server", () => {
     const text = (all: readonly string[]) => all.map((event) => `${event}\n\n`.replaceAll("\n", eol)).join("");
     const stream = { ...bodyCase(text(events)).stream!, contentType } as Recording;
     for (const [cutAtEvent, kept] of [0, 1, 3, 5, 6, 6].entries()) {
-      const behaviour = { "paper/cut": { cutAtEvent, append: error } };
-      const server = await serve({ fixtures: new Map([["paper/cut", { stream }]]), behaviour });
+      const behavior = { "paper/cut": { cutAtEvent, append: error } };
+      const server = await serve({ fixtures: new Map([["paper/cut", { stream }]]), behavior });
       const response = await post(`${server.url}/paper/cut/v1/write`, { stream: true });
       expect(await response.text()).toBe(text(events.slice(0, kept)) + served);
     }
@@ -379,12 +379,12 @@ describe("the replay server", () => {
     ["after a byte order mark", `\uFEFF${streamBody}`, { cutAtEvent: 1, append: "!" }, 'data: {"delta":"Hél"}\n\n!'],
   ])("appends %s", async (_, body, how, answer) => {
     const fixtures = new Map([["paper/cut", bodyCase(body)]]);
-    const server = await serve({ fixtures, behaviour: { "paper/cut": how } });
+    const server = await serve({ fixtures, behavior: { "paper/cut": how } });
     expect(await (await post(`${server.url}/paper/cut/v1/write`, { stream: true })).text()).toBe(answer);
   });
 
   it.each([{ append: error }, { cutAtEvent: 1 }])("says that a JSON document has no events: %j", async (how) => {
-    const server = await serve({ behaviour: { "paper/both": how } });
+    const server = await serve({ behavior: { "paper/both": how } });
     const response = await post(`${server.url}/paper/both/v1/write`, {});
     expect([response.status, await response.text()]).toEqual([
       500,
@@ -396,8 +396,8 @@ describe("the replay server", () => {
     const bytes = new TextEncoder().encode(streamBody);
     const chunks = [20, bytes.length - 20].map((length, at) => ({ atMs: 60 * at, length }));
     const stream = { bytes, chunks, complete: true };
-    const behaviour = { "paper/slow": { cutAtEvent: 1, append: error } };
-    const server = await serve({ fixtures: new Map([["paper/slow", { stream }]]), behaviour, speed: 1 });
+    const behavior = { "paper/slow": { cutAtEvent: 1, append: error } };
+    const server = await serve({ fixtures: new Map([["paper/slow", { stream }]]), behavior, speed: 1 });
     const start = performance.now();
     const response = await post(`${server.url}/paper/slow/v1/write`, { stream: true });
     expect(await response.text()).toBe(`data: {"delta":"Hél"}\n\n${served}`);
@@ -405,13 +405,13 @@ describe("the replay server", () => {
   });
 
   it("breaks the connection after an event, if it is told to", async () => {
-    const server = await serve({ behaviour: { "paper/both": { cutAtEvent: 1, append: error, cut: "reset" } } });
+    const server = await serve({ behavior: { "paper/both": { cutAtEvent: 1, append: error, cut: "reset" } } });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     await expect(response.text()).rejects.toThrow();
   });
 
   it("stalls: sends nothing more, and leaves the connection open", async () => {
-    const server = await serve({ behaviour: { "paper/both": { cutAtEvent: 1, cut: "stall" } } });
+    const server = await serve({ behavior: { "paper/both": { cutAtEvent: 1, cut: "stall" } } });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     const reader = response.body!.getReader();
     expect(new TextDecoder().decode((await reader.read()).value)).toBe('data: {"delta":"Hél"}\n\n');
@@ -423,7 +423,7 @@ describe("the replay server", () => {
 
   it("fails one request after the other in its own way, and then no more", async () => {
     const how = [{ status: 429, headers: { "retry-after": "7" } }, {}, { status: 503, times: 2 }];
-    const server = await serve({ behaviour: { "paper/both": how } });
+    const server = await serve({ behavior: { "paper/both": how } });
     const answers: unknown[] = [];
     for (let count = 0; count < 5; count++) {
       const { status, headers } = await post(`${server.url}/paper/both/v1/write`, { stream: true });
@@ -440,13 +440,13 @@ describe("the replay server", () => {
   });
 
   it.each([Infinity, 1e12])("does not answer at all when it is to wait %d ms", async (delayMs) => {
-    const server = await serve({ behaviour: { "paper/both": { delayMs } } });
+    const server = await serve({ behavior: { "paper/both": { delayMs } } });
     const asked = { method: "POST", body: '{"stream":true}', signal: AbortSignal.timeout(300) };
     await expect(fetch(`${server.url}/paper/both/v1/write`, asked)).rejects.toThrow("timeout");
   });
 
   it("waits before it answers", async () => {
-    const server = await serve({ behaviour: { "paper/both": { delayMs: 50 } } });
+    const server = await serve({ behavior: { "paper/both": { delayMs: 50 } } });
     const start = performance.now();
     await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect(performance.now() - start).toBeGreaterThanOrEqual(49);
@@ -498,9 +498,9 @@ describe("fixtures in a directory", () => {
   });
 
   it("fail as they are told to, also one that is linked", async () => {
-    const server = await serve({ fixtures: await directory(), behaviour: { "paper/again": { status: 529 } } });
+    const server = await serve({ fixtures: await directory(), behavior: { "paper/again": { status: 529 } } });
     expect((await post(`${server.url}/paper/again/v1/write`, { stream: true })).status).toBe(529);
-    const nothing = serve({ fixtures: await directory(), behaviour: { "paper/linked": { status: 529 } } });
+    const nothing = serve({ fixtures: await directory(), behavior: { "paper/linked": { status: 529 } } });
     await expect(nothing).rejects.toThrow('no case "linked" of paper');
   });
 
@@ -596,9 +596,9 @@ describe("closing", () => {
       import { bodyCase, paper, post, streamBody } from ${JSON.stringify(new URL("./wire.ts", import.meta.url).href)};
       const slow = { ...bodyCase(streamBody).stream, chunks: [{ atMs: 0, length: 5 }, { atMs: 3600000, length: 5 }] };
       const fixtures = new Map([["paper/slow", { stream: slow }]]);
-      const behaviour = { "paper/late": { delayMs: 3600000 } };
+      const behavior = { "paper/late": { delayMs: 3600000 } };
       fixtures.set("paper/late", bodyCase(streamBody));
-      const server = await serveReplay({ adapters: [paper], fixtures, behaviour, speed: 1 });
+      const server = await serveReplay({ adapters: [paper], fixtures, behavior, speed: 1 });
       const proxy = await recordingProxy({ url: server.url });
       post(proxy.url + "/paper/late/v1/write", { stream: true }).catch(() => {});
       const response = await post(proxy.url + "/paper/slow/v1/write", { stream: true });

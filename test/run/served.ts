@@ -64,7 +64,7 @@ export function serveTurns(turnAt: (script: string, count: number) => NeutralTur
       const { after, how } = turn.cut;
       const body = Buffer.from(bytes);
       const cutAtByte = body.indexOf("\n\n", body.indexOf(after)) + 2;
-      return { stream, behaviour: { cutAtByte, cut: how } };
+      return { stream, behavior: { cutAtByte, cut: how } };
     }
   }
   const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];

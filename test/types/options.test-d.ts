@@ -29,7 +29,7 @@ import type {
   ToolsOptions,
 } from "../../src/index.ts";
 import type { McpToolsOptions, ServeMcpOptions } from "../../src/mcp/index.ts";
-import type { ProxyOptions, ReplayBehaviour, ReplayOptions, ServeOptions } from "../../src/replay/index.ts";
+import type { ProxyOptions, ReplayBehavior, ReplayOptions, ServeOptions } from "../../src/replay/index.ts";
 import type { Budgets, OrchestratorOptions, ResumeOptions, RunOptions, ToolResultInput } from "../../src/run/index.ts";
 import type { DeleteOptions, ListOptions, PutOptions, UpdateOptions } from "../../src/store/index.ts";
 import type { RedisStoreOptions } from "../../src/store/redis.ts";
@@ -60,7 +60,7 @@ none<All<[AwaitOptions, FeedOptions, GrantOptions, ListApprovals, SubscribeOptio
 none<All<[OrchestratorOptions, RunOptions, ResumeOptions, Budgets, ToolResultInput]>>();
 none<All<[PutOptions, DeleteOptions, ListOptions, UpdateOptions, SqliteStoreOptions, RedisStoreOptions]>>();
 none<All<[BullmqToolsOptions, BullmqWorkerOptions]>>();
-none<All<[ProxyOptions, ReplayBehaviour, ReplayOptions, ServeOptions]>>();
+none<All<[ProxyOptions, ReplayBehavior, ReplayOptions, ServeOptions]>>();
 
 // @ts-expect-error: the check would find one
 none<Strict<{ readonly a?: number }>>();

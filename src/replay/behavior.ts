@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { coveringChunks, eventEnds, formatOf, sseEvent, type Format, type Recording } from "./recording.ts";
 
 /** How the server answers for a case, if not by simply sending its body. */
-export interface ReplayBehaviour {
+export interface ReplayBehavior {
   /** Answers with this status and the provider's error body; nothing of the recording is sent. */
   readonly status?: number | undefined;
   /** The message in that error body. */
@@ -30,13 +30,13 @@ export interface ReplayBehaviour {
 }
 
 /** One for all requests, or a list that is used up request by request; later requests are answered as usual. */
-export type ReplayBehaviours = ReplayBehaviour | readonly ReplayBehaviour[];
+export type ReplayBehaviors = ReplayBehavior | readonly ReplayBehavior[];
 
 const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0;
 const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What each field may hold, and the words for it. */
-const FIELDS: Readonly<Record<keyof ReplayBehaviour, readonly [holds: (value: unknown) => boolean, words: string]>> = {
+const FIELDS: Readonly<Record<keyof ReplayBehavior, readonly [holds: (value: unknown) => boolean, words: string]>> = {
   status: [(value) => isCount(value) && Number(value) >= 200 && Number(value) <= 599, "an HTTP status, 200 to 599"],
   message: [(value) => typeof value === "string", "a string"],
   headers: [
@@ -52,20 +52,20 @@ const FIELDS: Readonly<Record<keyof ReplayBehaviour, readonly [holds: (value: un
 };
 
 /**
- * What is wrong with a behaviour, as the end of a sentence; `undefined` for a valid one. A misspelt failure would never
+ * What is wrong with a behavior, as the end of a sentence; `undefined` for a valid one. A misspelt failure would never
  * happen, and its test would pass.
  */
-export function wrongIn(behaviours: unknown): string | undefined {
-  for (const behaviour of [behaviours ?? []].flat()) {
-    if (!isRecord(behaviour)) return `is ${inspect(behaviour)}; expected an object or a list of them`;
-    const given = Object.entries(behaviour as object).filter(([, value]) => value !== undefined);
+export function wrongIn(behaviors: unknown): string | undefined {
+  for (const behavior of [behaviors ?? []].flat()) {
+    if (!isRecord(behavior)) return `is ${inspect(behavior)}; expected an object or a list of them`;
+    const given = Object.entries(behavior as object).filter(([, value]) => value !== undefined);
     for (const [name, value] of given) {
       if (!Object.hasOwn(FIELDS, name))
         return `has the unknown key ${JSON.stringify(name)}; the keys are ${Object.keys(FIELDS).join(", ")}`;
-      const [holds, expected] = FIELDS[name as keyof ReplayBehaviour];
+      const [holds, expected] = FIELDS[name as keyof ReplayBehavior];
       if (!holds(value)) return `has the ${name} ${inspect(value)}; expected ${expected}`;
     }
-    const how = behaviour as ReplayBehaviour;
+    const how = behavior as ReplayBehavior;
     if (!sendsBody(how) && changesBody(how))
       return `has the status ${how.status}, with which no body is sent, and a cut or something to append`;
     if (how.cutAtByte !== undefined && (how.cutAtEvent !== undefined || typeof how.append === "object"))
@@ -74,32 +74,32 @@ export function wrongIn(behaviours: unknown): string | undefined {
   return undefined;
 }
 
-export function sendsBody({ status = 200 }: ReplayBehaviour): boolean {
+export function sendsBody({ status = 200 }: ReplayBehavior): boolean {
   return status === 200;
 }
 
 /** Whether a retry of the request gets the same body again: it did not get all of it, or the response did not end. */
-export function isFailure(how: ReplayBehaviour): boolean {
+export function isFailure(how: ReplayBehavior): boolean {
   return !sendsBody(how) || (how.cutAtByte ?? how.cutAtEvent) !== undefined || endingOf(how) !== "end";
 }
 
-function changesBody({ cutAtByte, cutAtEvent, append, cut }: ReplayBehaviour): boolean {
+function changesBody({ cutAtByte, cutAtEvent, append, cut }: ReplayBehavior): boolean {
   return (cutAtByte ?? cutAtEvent ?? append ?? cut) !== undefined;
 }
 
-/** The behaviour for the request with this number, from 1. */
-export function behaviourFor(behaviours: ReplayBehaviours | undefined, request: number): ReplayBehaviour {
-  const each = Array.isArray(behaviours) ? 1 : Infinity;
+/** The behavior for the request with this number, from 1. */
+export function behaviorFor(behaviors: ReplayBehaviors | undefined, request: number): ReplayBehavior {
+  const each = Array.isArray(behaviors) ? 1 : Infinity;
   let last = 0;
-  for (const behaviour of [behaviours ?? []].flat() as ReplayBehaviour[]) {
-    last += behaviour.times ?? each;
-    if (request <= last) return behaviour;
+  for (const behavior of [behaviors ?? []].flat() as ReplayBehavior[]) {
+    last += behavior.times ?? each;
+    if (request <= last) return behavior;
   }
   return {};
 }
 
 /** How the response ends once the body that `how` leaves has been sent. */
-export function endingOf({ cut, cutAtByte, cutAtEvent, append }: ReplayBehaviour): "reset" | "end" | "stall" {
+export function endingOf({ cut, cutAtByte, cutAtEvent, append }: ReplayBehavior): "reset" | "end" | "stall" {
   const isCut = (cutAtByte ?? cutAtEvent) !== undefined && append === undefined;
   return cut ?? (isCut ? "reset" : "end");
 }
@@ -109,7 +109,7 @@ export function endingOf({ cut, cutAtByte, cutAtEvent, append }: ReplayBehaviour
  *
  * @throws TypeError for `cutAtEvent`, or an event to append, with a body that is one JSON document
  */
-export function leftOf(recording: Recording, how: ReplayBehaviour): Recording {
+export function leftOf(recording: Recording, how: ReplayBehavior): Recording {
   if (!changesBody(how)) return recording;
   const { cutAtByte, cutAtEvent, append } = how;
   const format = formatOf(recording);
