@@ -242,9 +242,18 @@ function checkCase(name: string, found: ReplayCase): void {
   if (!/^[^/]+\/[^/]+$/.test(name)) {
     throw new TypeError(`The cases in fixtures are named <wire>/<case>, got ${JSON.stringify(name)}`);
   }
+  // The compiler does not look at what is in a Map: a failure with a typo in its name would never happen.
+  const unknown = Object.keys(found ?? {}).find((part) => !PARTS.includes(part));
+  if (unknown !== undefined) {
+    throw new TypeError(
+      `The case ${name} has no part ${JSON.stringify(unknown)}: it is { stream } or { whole } or both, which are recordings, and perhaps { behavior }`,
+    );
+  }
   checkBehavior(name, found?.behavior);
   for (const recording of [...bodiesOf(found, "stream"), ...bodiesOf(found, "whole")]) checkRecording(recording, name);
 }
+
+const PARTS: readonly string[] = ["stream", "whole", "behavior"] satisfies (keyof ReplayCase)[];
 
 function checkBehavior(name: string, behavior: unknown): void {
   const wrong = wrongIn(behavior);

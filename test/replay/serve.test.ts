@@ -186,14 +186,20 @@ describe("the replay server", () => {
       { fixtures: new Map([["paper/mine", { ...bodyCase(streamBody), behavior: { times: 1, delay: 5 } as never }]]) },
       'behavior of paper/mine has the unknown key "delay"',
     ],
+    [
+      { fixtures: new Map([["paper/mine", { ...bodyCase(streamBody), behaviors: { status: 503 } }]]) },
+      'paper/mine has no part "behaviors": it is { stream } or { whole } or both, which are recordings, and perhaps {',
+    ],
   ])("refuses %j", async (options, words) => {
     await expect(serve(options)).rejects.toThrow(words);
     await expect(serve(options)).rejects.toThrow(TypeError);
   });
 
-  it("says what a case is where there is a recording in its place", async () => {
+  it("says what a case is where there is a recording in its place, or nothing in it", async () => {
     const { stream } = bodyCase(streamBody);
-    const server = await serve({ fixtures: new Map([["paper/both", stream as never]]) });
+    const serving = serve({ fixtures: new Map([["paper/both", stream as never]]) });
+    await expect(serving).rejects.toThrow('paper/both has no part "bytes": it is { stream } or { whole }');
+    const server = await serve({ fixtures: new Map([["paper/both", {}]]) });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect(await response.text()).toContain("paper/both has no body: a case is { stream } or { whole }");
   });
