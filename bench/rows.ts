@@ -5,7 +5,7 @@ import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
-import { defineTool, type Adapter, type EventSource, type Tool, type ToolCall } from "../src/index.ts";
+import { defineTool, type Adapter, type StreamSource, type Tool, type ToolCall } from "../src/index.ts";
 import { inTurns, Stopwatch, timed } from "./feed.ts";
 import { floor, parseEvents, parseInputs, textsOf, type Outcome } from "./floor.ts";
 import { spread } from "./measure.ts";
@@ -212,7 +212,7 @@ export const tools: readonly Tool[] = [
 type Look = (call: ToolCall) => void;
 
 /** Reads as the README shows it: every event, the calls as they are released. */
-async function read(wire: Wire, source: EventSource<unknown>, look: Look | undefined, use?: Use): Promise<Outcome> {
+async function read(wire: Wire, source: StreamSource<unknown>, look: Look | undefined, use?: Use): Promise<Outcome> {
   const stream = adapters[wire].read(source, { tools });
   const calls: { id: string | null; name: string; input: unknown }[] = [];
   const executed: Promise<unknown>[] = [];

@@ -98,7 +98,7 @@ export interface EndpointRequest {
  * Where the events may come from: an SDK's async iterable, bytes, or a fetch `Response`. If an SDK exposes the
  * `Response` (`asResponse()`), reading that takes a fraction of the time that its events take.
  */
-export type EventSource<Event> =
+export type StreamSource<Event> =
   | AsyncIterable<Event>
   | AsyncIterable<Uint8Array>
   | ReadableStream<Uint8Array>
@@ -132,7 +132,7 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
   /** A parser of one stream, or of one response that was not streamed: what {@link Adapter.read} is made of. */
   parser(sink: ParserSink): Parser<Event | Response>;
   /** Reads a stream. Failures arrive as the last event; misuse throws a `TypeError` immediately. */
-  read(source: EventSource<Event>, options?: ReadOptions): TurnStream;
+  read(source: StreamSource<Event>, options?: ReadOptions): TurnStream;
   /** The same for a response that was not streamed. */
   parse(response: Response, options?: ReadOptions): StreamEvent[];
   /** What must go back into the history, losslessly: signatures, reasoning and ids as they came. */

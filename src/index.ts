@@ -61,9 +61,9 @@ export type {
   AdapterCapabilities,
   Endpoint,
   EndpointRequest,
-  EventSource,
   Parser,
   ParserSink,
+  StreamSource,
   ToolsOptions,
 } from "./adapter.ts";
 export type {

@@ -11,7 +11,7 @@ import {
   ToolCallError,
   type Adapter,
   type Effect,
-  type EventSource,
+  type StreamSource,
   type RepairPolicy,
   type StreamEvent,
   type Tool,
@@ -51,7 +51,7 @@ function toolOf({ required, effect, eager, repair }: Cell): Tool {
 }
 
 /** Reads as a program would that executes whatever it is handed. */
-async function run(adapter: Adapter, source: EventSource<any>, tools: readonly Tool[]) {
+async function run(adapter: Adapter, source: StreamSource<any>, tools: readonly Tool[]) {
   const stream = adapter.read(source, { tools });
   const events: StreamEvent[] = [];
   for await (const event of stream) {

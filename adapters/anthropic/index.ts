@@ -3,7 +3,7 @@
 import type { BetaMessageParam } from "@anthropic-ai/sdk/resources/beta/messages/messages";
 /** @ts-ignore */
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
-import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
+import { defineAdapter, type StreamSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
@@ -57,7 +57,7 @@ export const anthropic = defineAdapter({
   tools,
   toolChoice,
   /** Takes the events of `messages.create({ stream: true })` and of `messages.stream()`, stable or beta, or bytes. */
-  read: <T extends Tool = Tool>(source: EventSource<WireEvent>, options?: ReadOptions<T>): TurnStream<T> =>
+  read: <T extends Tool = Tool>(source: StreamSource<WireEvent>, options?: ReadOptions<T>): TurnStream<T> =>
     readTurn(reading, source, options),
   /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: WireMessage, options?: ReadOptions<T>): StreamEvent<T>[] =>

@@ -1,7 +1,7 @@
 // Without the SDK, as with `fetch`, its types become `any` in the declarations instead of errors.
 /** @ts-ignore */
 import type { Cohere } from "cohere-ai";
-import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
+import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
@@ -55,7 +55,7 @@ export const cohere = defineAdapter({
   toolChoice,
   request,
   /** Takes the events of `chatStream()`, or bytes. */
-  read: <T extends Tool = Tool>(source: EventSource<WireEvent>, options?: ReadOptions<T>): TurnStream<T> =>
+  read: <T extends Tool = Tool>(source: StreamSource<WireEvent>, options?: ReadOptions<T>): TurnStream<T> =>
     readTurn(reading, source, options),
   /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: WireEvent, options?: ReadOptions<T>): StreamEvent<T>[] =>

@@ -3,7 +3,7 @@
 import type { Content } from "@google/genai";
 /** @ts-ignore */
 import type { Content as LegacyContent } from "@google/generative-ai";
-import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
+import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
 import { checkClient, checkParams } from "../../src/open-turn.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
@@ -76,7 +76,7 @@ export const google = defineAdapter({
   tools,
   toolChoice,
   /** Takes the chunks of `generateContentStream()` of either SDK, or bytes. */
-  read: <T extends Tool = Tool>(source: EventSource<GoogleEvent>, options?: ReadOptions<T>) =>
+  read: <T extends Tool = Tool>(source: StreamSource<GoogleEvent>, options?: ReadOptions<T>) =>
     readTurn<GoogleEvent, T>(reading, source, options),
   /** A whole response, or the array of chunks that a stream without `alt=sse` consists of. */
   parse: <T extends Tool = Tool>(response: GoogleResponse | readonly GoogleResponse[], options?: ReadOptions<T>) =>

@@ -5,7 +5,7 @@ import type {
   ChatCompletionChunk,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
+import { defineAdapter, type StreamSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type Reading, type ReadOptions } from "../../src/read/index.ts";
 import type { Tool } from "../../src/tool/tool.ts";
@@ -64,7 +64,7 @@ export const openaiChat = defineAdapter({
   toolChoice,
   parser: createParser,
   /** Takes the chunks of `create({ stream: true })`, or bytes. */
-  read: <T extends Tool = Tool>(source: EventSource<ChatEvent>, options: ChatReadOptions<T> = {}) =>
+  read: <T extends Tool = Tool>(source: StreamSource<ChatEvent>, options: ChatReadOptions<T> = {}) =>
     readTurn(reading(options), source, options),
   /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: ChatResponse, options: ChatReadOptions<T> = {}) =>

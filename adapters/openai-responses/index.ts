@@ -1,7 +1,7 @@
 // Without the SDK, as with `fetch`, its types become `any` in the declarations instead of errors.
 /** @ts-ignore */
 import type { ResponseInputItem } from "openai/resources/responses/responses";
-import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
+import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
@@ -56,7 +56,7 @@ export const openaiResponses = defineAdapter({
   tools,
   toolChoice,
   /** Takes the events of `responses.create({ stream: true })` and of `responses.stream()`, stable or beta, or bytes. */
-  read: <T extends Tool = Tool>(source: EventSource<StreamedEvent>, options?: ReadOptions<T>): TurnStream<T> =>
+  read: <T extends Tool = Tool>(source: StreamSource<StreamedEvent>, options?: ReadOptions<T>): TurnStream<T> =>
     readTurn(reading, source, options),
   /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: WholeResponse, options?: ReadOptions<T>): StreamEvent<T>[] =>

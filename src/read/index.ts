@@ -1,4 +1,4 @@
-import type { EventSource, Parser, ParserSink } from "../adapter.ts";
+import type { StreamSource, Parser, ParserSink } from "../adapter.ts";
 import { isPromise } from "../promise.ts";
 import { isResponse, openSource } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
@@ -43,7 +43,7 @@ export interface Reading<Event> {
  */
 export function readTurn<Event, T extends Tool = Tool>(
   adapter: Reading<Event>,
-  source: EventSource<Event>,
+  source: StreamSource<Event>,
   options: ReadOptions<T> = {},
 ): TurnStream<T> {
   // Options first: if the caller got one wrong, the source has not been touched and can still be read.

@@ -1,11 +1,11 @@
-import type { EventSource } from "../adapter.ts";
+import type { StreamSource } from "../adapter.ts";
 import type { ConversationAdapter, Model, ModelRequest, ModelTurn } from "../model.ts";
 import { openTurn } from "../open-turn.ts";
 import type { Recording } from "../replay/recording.ts";
 
 /** One answer: a recording, the bytes of a body, the events of a stream, or a function that makes one for a request. */
 export type ReplayedTurn<Message = any> = ReplaySource | ((request: ModelRequest<Message>) => ReplaySource);
-type ReplaySource = Recording | Uint8Array | Iterable<unknown> | EventSource<any>;
+type ReplaySource = Recording | Uint8Array | Iterable<unknown> | StreamSource<any>;
 
 /** A model that answers from recordings, and keeps the requests it gets. */
 export interface ReplayModel<Message = any> extends Model<Message> {

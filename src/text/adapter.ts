@@ -1,7 +1,7 @@
 import {
   defineAdapter,
   type Adapter,
-  type EventSource,
+  type StreamSource,
   type Endpoint,
   type ParserSink,
   type ToolsOptions,
@@ -26,7 +26,7 @@ import { textSink } from "./sink.ts";
 export type TextReadOptions<T extends Tool = Tool> = ReadOptions<T> & TextOptions;
 
 /** Where text may come from: strings, another adapter's stream, or the bytes of a recording of either. */
-export type TextSource = EventSource<TextEvent> | AsyncIterable<string> | ReadableStream<string>;
+export type TextSource = StreamSource<TextEvent> | AsyncIterable<string> | ReadableStream<string>;
 
 /** An adapter for text that contains the calls. */
 export interface TextAdapter extends Adapter<TextEvent, TextResponse, ToolDescription, TextMessage> {
@@ -99,7 +99,7 @@ export function textAdapter(
     toolChoice: () => ({}),
     parser,
     read: <T extends Tool = Tool>(source: TextSource, options: TextReadOptions<T> = {}) =>
-      readTurn(reading(options), source as EventSource<TextEvent>, options),
+      readTurn(reading(options), source as StreamSource<TextEvent>, options),
     parse,
     ...textMessages(dialect),
     recognizes,

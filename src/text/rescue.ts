@@ -1,4 +1,4 @@
-import type { Adapter, EventSource, Parser, ParserSink } from "../adapter.ts";
+import type { Adapter, StreamSource, Parser, ParserSink } from "../adapter.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../read/index.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { dropEchoes } from "./echoes.ts";
@@ -40,7 +40,7 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning, th
   return {
     ...adapter,
     parser,
-    read: (source: EventSource<unknown>, options: ReadOptions = {}) => readTurn(reading(options), source, options),
+    read: (source: StreamSource<unknown>, options: ReadOptions = {}) => readTurn(reading(options), source, options),
     parse: (response: unknown, options: ReadOptions = {}) => parseResponse(reading(options), response, options),
   };
 }

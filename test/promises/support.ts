@@ -4,7 +4,7 @@ import {
   defineTool,
   jsonSchema,
   type Adapter,
-  type EventSource,
+  type StreamSource,
   type ReadOptions,
   type StreamEvent,
   type Turn,
@@ -45,7 +45,7 @@ export async function* inPieces<T>(list: readonly T[]): AsyncGenerator<T> {
 /** Reads as a program would that executes whatever it is handed. */
 export async function run(
   adapter: Adapter,
-  source: EventSource<any>,
+  source: StreamSource<any>,
   options: ReadOptions,
 ): Promise<{ turn: Turn; events: StreamEvent[] }> {
   const stream = adapter.read(source, { runId: "run", ...options });
