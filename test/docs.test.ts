@@ -84,7 +84,7 @@ it.each([
   ["docs/stores.md", "src/store/store.ts", "ListOptions"],
   ["docs/stores.md", "src/store/sqlite.ts", "SqliteStoreOptions"],
   ["docs/stores.md", "src/store/redis.ts", "RedisStoreOptions"],
-  ["docs/executables.md", "src/executable/options.ts", "RunOptions"],
+  ["docs/executables.md", "src/executable/options.ts", "ExecutableRunOptions"],
   ["docs/executables.md", "src/executable/options.ts", "ExecutableOptions"],
   ["docs/executables.md", "src/executable/discover.ts", "DiscoverOptions"],
   ["docs/mcp.md", "src/mcp/types.ts", "McpToolsOptions"],

@@ -5,7 +5,7 @@ import {
   discoverExecutables,
   ExecutableError,
   loadExecutable,
-  type RunOptions,
+  type ExecutableRunOptions,
 } from "../executable/index.ts";
 import { cut, isToolError, messageOf, type ToolError } from "../errors.ts";
 import { parseJson } from "../json/index.ts";
@@ -64,7 +64,7 @@ function printedOf(error: ToolError): string[] {
   return [printed, stderr].map((one) => one.trimEnd()).filter((one) => one !== "");
 }
 
-async function find(name: string, options: RunOptions): Promise<Tool> {
+async function find(name: string, options: ExecutableRunOptions): Promise<Tool> {
   if (/[/\\]/.test(name)) return loadExecutable(resolve(name), options);
   const { tools, skipped } = await discoverExecutables(options);
   const found = tools.find((tool) => tool.name === name);

@@ -5,10 +5,10 @@ import { isToolError, ToolError, type ToolErrorCode } from "../errors.ts";
 import type { Effect, Tool } from "../tool/tool.ts";
 import { loadExecutable } from "./load.ts";
 import type { ExecutableManifest } from "./manifest.ts";
-import { settingsOf, type RunOptions } from "./options.ts";
+import { settingsOf, type ExecutableRunOptions } from "./options.ts";
 
 /** Options of {@link discoverExecutables}. */
-export interface DiscoverOptions extends RunOptions {
+export interface DiscoverOptions extends ExecutableRunOptions {
   /** Folders to search; `~/` is the user's home. Default `["~/.toolstream/tools", "./tools"]`. */
   readonly searchPaths?: readonly string[] | undefined;
   /** If given, only files listed in it are run, and only with the digests listed. */

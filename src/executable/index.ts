@@ -8,5 +8,5 @@ export {
 } from "./discover.ts";
 export { manifestOf, readManifest, writeManifest, type ExecutableManifest } from "./manifest.ts";
 export { ExecutableError, type ExecutableRun } from "./error.ts";
-export type { ExecutableOptions, RunOptions } from "./options.ts";
+export type { ExecutableOptions, ExecutableRunOptions } from "./options.ts";
 export type { ProgressLine } from "./stderr.ts";

@@ -7,7 +7,7 @@ import { checkInherited } from "./environment.ts";
 import type { ExecutableRun } from "./error.ts";
 
 /** How the programs behind tools are run. */
-export interface RunOptions {
+export interface ExecutableRunOptions {
   /** For one call, until its program is asked to end. Default 30,000. */
   readonly timeoutMs?: number | undefined;
   /** For `--schema`. Default 5,000. */
@@ -45,7 +45,7 @@ export interface RunOptions {
 }
 
 /** Options of {@link loadExecutable}. */
-export interface ExecutableOptions extends RunOptions {
+export interface ExecutableOptions extends ExecutableRunOptions {
   /** Overrides the program's own name. */
   readonly name?: string | undefined;
   /** Overrides what the program says. Default `"write"`. */
