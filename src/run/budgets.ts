@@ -7,7 +7,7 @@ export interface Budgets {
   /** Tokens in and out, as the provider counts them. */
   readonly maxTokens?: number | undefined;
   /** Working time, in milliseconds. Waiting for results and approvals does not count. */
-  readonly maxMs?: number | undefined;
+  readonly maxActiveMs?: number | undefined;
 }
 
 /** What was used. */
@@ -58,9 +58,9 @@ export function tooManyCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits,
 export function overBudget(
   used: BudgetUse,
   lifted: BudgetUse,
-  { maxSteps, maxTokens = Infinity, maxMs = Infinity }: Limits,
+  { maxSteps, maxTokens = Infinity, maxActiveMs = Infinity }: Limits,
 ): ToolError | undefined {
-  const most = addUse(lifted, { steps: maxSteps, tokens: maxTokens, activeMs: maxMs });
+  const most = addUse(lifted, { steps: maxSteps, tokens: maxTokens, activeMs: maxActiveMs });
   if (used.steps >= most.steps) {
     return new ToolError(
       "max_steps",
@@ -68,7 +68,7 @@ export function overBudget(
     );
   }
   if (used.tokens >= most.tokens) return exceeded(`${used.tokens} tokens of at most ${most.tokens} (maxTokens)`);
-  if (used.activeMs >= most.activeMs) return exceeded(`${used.activeMs} ms of at most ${most.activeMs} (maxMs)`);
+  if (used.activeMs >= most.activeMs) return exceeded(`${used.activeMs} ms of at most ${most.activeMs} (maxActiveMs)`);
   return undefined;
 }
 
@@ -76,12 +76,13 @@ function exceeded(what: string): ToolError {
   return new ToolError("budget_exceeded", `The run would have ${what}. resume() gives it as much again.`);
 }
 
-const NAMES: ReadonlySet<string> = new Set<keyof Limits>(["maxSteps", "maxCalls", "maxTokens", "maxMs"]);
+const NAMES: ReadonlySet<string> = new Set<keyof Limits>(["maxSteps", "maxCalls", "maxTokens", "maxActiveMs"]);
 
 /** @throws TypeError also for unknown names: a limit with a typo in its name would limit nothing. */
 export function checkLimits(limits: Limits): void {
   for (const [name, value] of Object.entries(limits)) {
-    if (!NAMES.has(name)) throw new TypeError(`budgets have no ${name}: there are maxCalls, maxTokens and maxMs.`);
+    if (!NAMES.has(name))
+      throw new TypeError(`budgets have no ${name}: there are maxCalls, maxTokens and maxActiveMs.`);
     if (value === undefined) continue;
     if (typeof value !== "number" || !(value > 0)) throw new TypeError(`${name} is a number above 0, got ${value}.`);
   }

@@ -300,7 +300,12 @@ describe("a conversation that is at work", () => {
   it("is over its time when it has used it", async () => {
     const slow = counted("slow", { execute: () => new Promise((resolve) => setTimeout(resolve, 30)) });
     const model = scripted({ calls: [{ name: "slow" }] });
-    const orchestrator = new Orchestrator({ model, tools: [slow.tool], store: memoryStore(), budgets: { maxMs: 50 } });
+    const orchestrator = new Orchestrator({
+      model,
+      tools: [slow.tool],
+      store: memoryStore(),
+      budgets: { maxActiveMs: 50 },
+    });
     const result = await orchestrator.run({ conversationId, input });
     expect(result).toMatchObject({ status: "error", error: { code: "budget_exceeded" } });
     expect(result.metadata.activeMs).toBeGreaterThanOrEqual(50);

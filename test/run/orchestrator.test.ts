@@ -1099,7 +1099,7 @@ describe("a set of tools that changes", () => {
 
 describe("limits", () => {
   it("may be left open", async () => {
-    const budgets = { maxCalls: undefined, maxTokens: undefined, maxMs: undefined };
+    const budgets = { maxCalls: undefined, maxTokens: undefined, maxActiveMs: undefined };
     const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), store: memoryStore(), budgets });
     expect((await orchestrator.run({ conversationId, input: "Go" })).status).toBe("completed");
   });
@@ -1107,7 +1107,7 @@ describe("limits", () => {
   it("with a slip in its name is refused, since it would limit nothing", () => {
     const options = { model: scripted(), store: memoryStore(), budgets: { maxCall: 5 } as Budgets };
     expect(() => new Orchestrator(options)).toThrow(
-      "budgets have no maxCall: there are maxCalls, maxTokens and maxMs.",
+      "budgets have no maxCall: there are maxCalls, maxTokens and maxActiveMs.",
     );
   });
 
