@@ -29,7 +29,7 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
       ...head.used,
       usage: usageOf(own, head.lostUsage),
       finishReason: turn?.finishReason ?? undefined,
-      requestId: head.requestId ?? undefined,
+      providerRequestId: head.requestId ?? undefined,
       startedAt: head.startedAt,
       updatedAt: head.updatedAt,
     },

@@ -169,8 +169,8 @@ export interface RunMetadata extends BudgetUse {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number };
   /** Why the last turn ended; `undefined` before one has. */
   readonly finishReason: FinishReason | undefined;
-  /** The provider's id of the last request, for its support. */
-  readonly requestId: string | undefined;
+  /** The provider's id of the last request, for its support; not the `requestId` that `run()` was given. */
+  readonly providerRequestId: string | undefined;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly updatedAt: number;

@@ -201,9 +201,9 @@ describe("the provider's id of the request", () => {
     const model = anthropic.model(client, { model: "m", max_tokens: 9 });
     const orchestrator = new Orchestrator({ model, tools: [counted("write").tool], store: memoryStore() });
     const refused = await orchestrator.run({ conversationId, input });
-    expect(refused).toMatchObject({ status: "error", metadata: { requestId: "req_2" } });
-    expect((await orchestrator.get(conversationId))!.metadata.requestId).toBe("req_2");
-    expect((await orchestrator.resume(conversationId)).metadata.requestId).toBeUndefined();
+    expect(refused).toMatchObject({ status: "error", metadata: { providerRequestId: "req_2" } });
+    expect((await orchestrator.get(conversationId))!.metadata.providerRequestId).toBe("req_2");
+    expect((await orchestrator.resume(conversationId)).metadata.providerRequestId).toBeUndefined();
   });
 });
 

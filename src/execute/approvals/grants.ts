@@ -56,7 +56,7 @@ export class ApprovalGrants {
     const grant: GrantRecord = {
       ...always,
       id: request.id,
-      requestId: request.id,
+      approvalId: request.id,
       scope,
       toolName,
       definitionDigest,

@@ -144,8 +144,8 @@ export interface ApprovalGrant extends GrantScope {
   readonly requestedBy: string | null;
   /** Who gave it. */
   readonly grantedBy: string | null;
-  /** The request that it was given with. */
-  readonly requestId: string;
+  /** The request for approval that it was given with. */
+  readonly approvalId: string;
   readonly createdAt: number;
 }
 
