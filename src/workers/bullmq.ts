@@ -29,7 +29,7 @@ export interface BullmqPlace {
 /** How calls become jobs. */
 export interface BullmqToolsOptions extends BullmqPlace {
   /** Which tools are executed by workers. Default: all that have a handler. */
-  readonly only?: ((tool: Tool) => boolean) | undefined;
+  readonly filter?: ((tool: Tool) => boolean) | undefined;
   /** What the workers' handlers get in their context besides the ids and the principal's id. JSON, stored in Redis. */
   readonly context?: ((context: ToolContext) => Readonly<Record<string, unknown>>) | undefined;
   /**
@@ -63,7 +63,7 @@ export interface BullmqTools {
  */
 export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): BullmqTools {
   const { queue: name, place, onError, end } = placeOf(options, "bullmqTools");
-  const { only = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
+  const { filter = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
   checkMs("pollMs", pollMs);
   toolList(tools); // reports mistakes immediately
   const queue = new Queue<JobData, JobResult>(name, place);
@@ -131,7 +131,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   };
   const known = new WeakMap<Tool, Tool>();
   const remote = (tool: Tool): Tool => {
-    if (!known.has(tool)) known.set(tool, tool.mode === "internal" && only(tool) ? remoteTool(tool, dispatch) : tool);
+    if (!known.has(tool)) known.set(tool, tool.mode === "internal" && filter(tool) ? remoteTool(tool, dispatch) : tool);
     return known.get(tool)!;
   };
   return {

@@ -297,7 +297,7 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
         tools: registry,
         store,
         ...place(),
-        only: ({ name }) => name === "far",
+        filter: ({ name }) => name === "far",
         context: ({ tenant }) => ({ tenant }),
       });
       cleanUps.push(() => executor.close());
