@@ -57,6 +57,11 @@ export class Fence {
       this.#line = "rest";
   }
 
+  /** What follows a block of calls does not begin its line. */
+  seeBlock(): void {
+    if (this.#line === "indent") this.#line = "rest";
+  }
+
   /**
    * A quote after a space opens; elsewhere, it opens if none is open yet. An apostrophe in or after a word is not a
    * quote.

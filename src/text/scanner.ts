@@ -102,7 +102,7 @@ export function createScanner(
     if (current.isPreface === true) {
       isAtBegin = true;
       fence = new Fence();
-    }
+    } else fence.seeBlock();
     return at;
   }
 
