@@ -35,8 +35,10 @@ export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
   const known = new Map<number, unknown>();
   let left = resolveLimits(undefined).maxArgumentsLength;
   for (const reference of references) {
+    // A result is as long as its tool made it; only a call that takes from it again can make more of it.
+    const isFirst = !known.has(reference.step);
     const json = JSON.stringify(resultOf(reference, use, results, known));
-    left -= json.length;
+    if (!isFirst) left -= json.length;
     if (left < 0) throw unresolved(use, "the results that it refers to are too long together");
     input = withValue(input, reference.path, parseJson(json));
   }

@@ -215,6 +215,14 @@ describe("a call that refers to the result of another one", () => {
     });
   });
 
+  it("takes a result of any length", async () => {
+    const note = tool("note", { what: { type: "string" } }, () => 1);
+    const { turn } = await readText(helpers, ['<helpers>x = find_user("A")\nnote(x)</helpers>'], [...tools, note]);
+    const long = "a".repeat(16 * 1024 * 1024 + 1);
+    const { input } = resolveUse(usesOf(turn)[1]!, new Map([[0, long]]));
+    expect((input as { what: string }).what).toHaveLength(long.length);
+  });
+
   it("costs no more than what is there, however often lines take a part of a large variable", async () => {
     const start = performance.now();
     const turn = await turnOf(`${"x = v.b\n".repeat(10_000)}find_user(v.a)`, { v: { a: "A", b: "b".repeat(2e6) } });
