@@ -16,6 +16,7 @@ export const BROKEN: readonly (readonly [name: string, text: string, value: unkn
   ["a trailing comma in an object", '{"a": {"b": 1,}, }', { a: { b: 1 } }],
   ["a trailing comma in an array", '{"a": [1, 2, ]}', { a: [1, 2] }],
   ["line comments", '{"a": 1, // the "first} one"\n"b": 2 // the "last"\n}', { a: 1, b: 2 }],
+  ["comments right behind a value", '{"a": 5// five\n, "b": 6/* six */, "c": True// yes\n}', { a: 5, b: 6, c: true }],
   ["block comments", '{/* { */"a": 1 /* } */, "b": [/* ] */]}', { a: 1, b: [] }],
   ["Python literals", '{"a": True, "b": False, "c": None}', { a: true, b: false, c: null }],
   ["undefined", '{"a": undefined}', { a: null }],
