@@ -68,7 +68,7 @@ function ofText(): Objects {
     writer,
     call: writer.call(),
   };
-  for (const { name, markers, start } of [helpers(), ...Object.values(notations)]) {
+  for (const [name, { markers, start }] of Object.entries({ helpers: helpers(), ...notations })) {
     for (const marker of markers) objects[`${name} ${marker}`] = start(writer, context)(marker);
   }
   return objects;

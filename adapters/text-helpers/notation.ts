@@ -40,7 +40,6 @@ export function helpers(options: HelperTags = {}): TextDialect {
   const marks = [open, close, `<${resultTag}>`, `</${resultTag}>`];
 
   return {
-    name: "helpers",
     markers: [open],
     start(writer, context) {
       const calls = createCalls(writer, context);

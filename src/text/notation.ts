@@ -12,7 +12,6 @@ import type { BlockWriter } from "./writer.ts";
  * ```
  */
 export interface Notation {
-  readonly name: string;
   /** What a block begins with. No more text is held back than the longest of them. */
   readonly markers: readonly string[];
   /** The markers that begin a block only at the beginning of the text: elsewhere nothing is held back for them. */

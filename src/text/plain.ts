@@ -4,7 +4,6 @@ import { textAdapter } from "./adapter.ts";
 export const plainText = textAdapter(
   "text",
   {
-    name: "text",
     markers: [],
     start: () => () => {
       throw new TypeError("A plain text has no markers, so no block begins in it.");

@@ -87,7 +87,6 @@ export function splitThoughts(
  */
 export function thoughtTags(report: (tag: string, isEnd: boolean) => void): Notation {
   return {
-    name: "thoughts",
     markers: [...OPENS, ...CLOSES],
     start: () => (marker) => {
       const isEnd = CLOSES.includes(marker);

@@ -38,7 +38,6 @@ const [RESULT_END] = mark("tool output end") as [string];
  * @see https://github.com/vllm-project/vllm/pull/23454 for both forms
  */
 export const deepseek: TextDialect = {
-  name: "deepseek",
   markers: [...SECTIONS, ...CALLS],
   start: (writer, context) => (marker) => (CALLS.includes(marker) ? callBlock : section)(writer, context),
   toolName: anyName,

@@ -20,7 +20,6 @@ const [MARK] = MARKS as [string];
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.2/blob/main/encoding/encoding_dsv32.py
  */
 export const dsml: TextDialect = {
-  name: "dsml",
   markers: MARKS.flatMap((mark) => [...SECTIONS.map((section) => `<${mark}${section}>`), `<${mark}invoke`]),
   start: (writer, context) => (marker) => {
     // None of them is a prefix of another.

@@ -20,7 +20,6 @@ const PYTHON_TAG = "<|python_tag|>";
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/#user-defined-custom-tool-calling
  */
 export const functionTag: TextDialect = {
-  name: "function-tag",
   markers: [OPEN, PYTHON_TAG, ...BARE, FENCE],
   leading: [...BARE, FENCE],
   start: (writer, context) => (marker) => {

@@ -23,7 +23,6 @@ const RESPONSE_END = "<tool_response|>";
  * @see https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices
  */
 export const gemma: TextDialect = {
-  name: "gemma",
   markers: [...FORMS.map(({ open }) => open), ...RESPONSES],
   start: (writer, context) => (marker) => {
     const form = FORMS.find(({ open }) => open === marker);

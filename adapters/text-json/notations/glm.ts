@@ -18,7 +18,6 @@ const VALUE_END = "</arg_value>";
  * @see https://huggingface.co/zai-org/GLM-4.5/blob/main/chat_template.jinja
  */
 export const glm: TextDialect = {
-  name: "glm",
   markers: [CALL],
   start: (writer, context) => (marker) => new TagBlock(tags, marker, writer, context),
   toolName: anyName,

@@ -23,7 +23,6 @@ const RETURN = "<|return|>";
  * @see https://developers.openai.com/cookbook/articles/openai-harmony
  */
 export const harmony: TextDialect = {
-  name: "harmony",
   markers: [START, CHANNEL, RECIPIENT],
   leading: [RECIPIENT],
   start: (writer, context) => (marker) => new HarmonyMessage(marker, writer, context),

@@ -23,7 +23,6 @@ const [CLOSE] = CLOSES;
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  */
 export const hermes: TextDialect = {
-  name: "hermes",
   markers: [...OPENS, ...BARE, FENCE],
   leading: [...BARE, FENCE],
   start: (writer, context) => (marker) => {

@@ -16,7 +16,6 @@ const SECTIONS = ["minimax:tool_call", "function_calls"];
  * @see https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md
  */
 export const invoke: TextDialect = {
-  name: "invoke",
   markers: MARKS.flatMap((mark) =>
     [...SECTIONS, "invoke"].map((name) => `<${mark}${name}${name === "invoke" ? "" : ">"}`),
   ),

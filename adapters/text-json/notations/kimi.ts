@@ -24,7 +24,6 @@ const [SECTION_END] = SECTION_ENDS;
  * @see https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/docs/tool_call_guidance.md
  */
 export const kimi: TextDialect = {
-  name: "kimi",
   markers: [...SECTIONS, CALL],
   start: (writer, context) => (marker) => (marker === CALL ? callBlock : section)(writer, context),
   toolName: anyName,

@@ -20,7 +20,6 @@ const CALL_ID = "[CALL_ID]";
  * @see https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling
  */
 export const mistral: TextDialect = {
-  name: "mistral",
   markers: [OPEN],
   start: (writer, context) => () => block(writer, context),
   toolName: anyName,

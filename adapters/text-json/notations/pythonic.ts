@@ -27,7 +27,6 @@ const [CLOSE] = CLOSES;
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama4/
  */
 export const pythonic: TextDialect = {
-  name: "pythonic",
   markers: [...OPENS, LIST],
   leading: [LIST],
   start: (writer, context) => (marker) => new CallList(marker, writer, context),

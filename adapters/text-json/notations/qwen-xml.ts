@@ -23,7 +23,6 @@ const [CLOSE] = CLOSES;
  * @see https://huggingface.co/Qwen/Qwen3-Coder-480B-A35B-Instruct/blob/main/chat_template.jinja
  */
 export const qwenXml: TextDialect = {
-  name: "qwen-xml",
   markers: [...OPENS, FUNCTION],
   start: (writer, context) => (marker) => new TagBlock(tags, marker === FUNCTION ? marker : "", writer, context),
   toolName: anyName,
