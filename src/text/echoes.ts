@@ -1,17 +1,15 @@
 import type { ParserSink } from "../adapter.ts";
 import { exceedsDepth, jsonIn, orderedText } from "../json/index.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
-import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
+import { HeldCall, holdingSink, MAX_HELD, type HoldingSink } from "./held.ts";
 import { TEXT_TURN } from "./writer.ts";
 
-/** How much of all arguments is kept. In a longer turn, echoes are not detected. */
-const MAX_KEPT = 1_048_576;
 const MAX_DEPTH = 1000;
 
 /**
  * A sink in front of another: a server that lets the text of a call through may still send the call, with `{}` if it
  * did not find the arguments, or whole if it parses the text at the end (https://github.com/mudler/LocalAI/pull/10346).
- * For each call in the text, one such echo is dropped.
+ * For each call in the text, one such echo is dropped; none in a turn that is too long to compare.
  */
 export function dropEchoes(sink: ParserSink): HoldingSink {
   let written: HeldCall[] = [];
@@ -33,7 +31,7 @@ export function dropEchoes(sink: ParserSink): HoldingSink {
     if (call === undefined) calls.push(new HeldCall(chunk));
     else call.add(chunk);
     kept += chunk.argsTextDelta?.length ?? 0;
-    if (kept <= MAX_KEPT) return;
+    if (kept <= MAX_HELD) return;
     written = [];
     passOn(held);
   }

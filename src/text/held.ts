@@ -1,6 +1,9 @@
 import type { ParserSink } from "../adapter.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 
+/** How many characters of arguments are held back; if more come, they are passed on unchanged. */
+export const MAX_HELD = 1_048_576;
+
 /** A sink that releases what it holds when the turn ends. */
 export interface HoldingSink extends ParserSink {
   end(): void;

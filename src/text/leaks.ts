@@ -1,12 +1,9 @@
 import type { ParserSink } from "../adapter.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
-import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
+import { HeldCall, holdingSink, MAX_HELD, type HoldingSink } from "./held.ts";
 import { find } from "./look.ts";
 import type { Leaks } from "./notation.ts";
 import { TEXT_TURN } from "./writer.ts";
-
-/** How much of a call's arguments is kept; longer ones are passed on unchanged. */
-const MAX_KEPT = 1_048_576;
 
 /**
  * A sink in front of another: a server that parses its model's calls may leave marks of the notation in the arguments.
@@ -91,7 +88,7 @@ class Leaking extends HeldCall {
     if (this.#isPlain || delta === "") return delta;
     const text = this.#held + delta;
     this.#held = text;
-    if (this.before.length + text.length > MAX_KEPT) {
+    if (this.before.length + text.length > MAX_HELD) {
       this.#isPlain = true;
       return this.rest();
     }

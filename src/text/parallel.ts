@@ -3,13 +3,10 @@ import { jsonIn } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { toolChunk, type ToolChunk } from "../stream/chunk.ts";
 import { toolsByEachName, type ToolSource } from "../tool/tool-set.ts";
-import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
+import { HeldCall, holdingSink, MAX_HELD, type HoldingSink } from "./held.ts";
 
 /** A function that models know from their training, which wraps several calls into one. */
 const WRAPPERS: ReadonlySet<string> = new Set(["multi_tool_use.parallel", "multi_tool_use", "parallel"]);
-
-/** How much of a wrapper's arguments is kept; a longer one is passed on unchanged. */
-const MAX_KEPT = 1_048_576;
 
 /** The wrapped calls have labels of their own. */
 const EXPANDED_TURN = 2_000_000;
@@ -41,7 +38,7 @@ export function expandParallel(
       if (known.size === 0 || !name || known.has(name) || !WRAPPERS.has(name)) return sink.tool(chunk);
       held.push((call = new HeldCall(chunk)));
     }
-    if (call.length > MAX_KEPT || call.hasFailed) passOn(call);
+    if (call.length > MAX_HELD || call.hasFailed) passOn(call);
     else if (chunk.done === true) release(call, true);
   }
 

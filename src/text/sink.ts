@@ -4,6 +4,7 @@ import type { ToolChunk } from "../stream/chunk.ts";
 import { isClean } from "../stream/finish-reason.ts";
 import { resolveLimits } from "../stream/limits.ts";
 import { toolsByEachName } from "../tool/tool-set.ts";
+import { MAX_HELD } from "./held.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { createScanner, type TextKnowledge } from "./scanner.ts";
 import { splitThoughts, thoughtTags } from "./thoughts.ts";
@@ -15,9 +16,6 @@ export interface TextSink extends ParserSink {
   isInBlock(): boolean;
   end(): void;
 }
-
-/** Once more characters of arguments than this are waiting, they are passed on. */
-const MAX_WAITING = 1_048_576;
 
 export type ToolNames = Pick<Reading<unknown>, "toolName" | "namespaced">;
 
@@ -96,7 +94,7 @@ export function textSink(
 
   function call(chunk: ToolChunk): void {
     hasOther = true;
-    if (text.holdsCalls() && waitingLength <= MAX_WAITING) {
+    if (text.holdsCalls() && waitingLength <= MAX_HELD) {
       waiting.push(chunk);
       waitingLength += chunk.argsTextDelta?.length ?? 0;
       return;

@@ -1,4 +1,4 @@
-import { find, isSpace, lookFor } from "./look.ts";
+import { find, lookFor, skipSpace } from "./look.ts";
 import type { BlockReader, Notation } from "./notation.ts";
 
 /** The tags around thoughts. */
@@ -44,8 +44,7 @@ export function splitThoughts(
   }
 
   function begin(all: string): void {
-    let at = 0;
-    while (at < all.length && isSpace(all.charCodeAt(at))) at++;
+    const at = skipSpace(all, 0);
     if (at > 0) text(all.slice(0, at));
     const rest = all.slice(at);
     const found = lookFor(rest, 0, OPENS);
