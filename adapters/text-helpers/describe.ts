@@ -2,7 +2,7 @@ import { isRecord } from "../../src/schema/json.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import type { ToolDescription } from "../../src/text/dialect.ts";
 import { parameterNames, propertiesOf, requiredOf } from "./names.ts";
-import { pythonOf } from "./write.ts";
+import { pythonOf } from "../../src/text/python/write.ts";
 
 /** Tools as Python functions without a body, which a model that knows Python reads best. */
 export function signatures(tools: readonly ToolDescription[]): string {

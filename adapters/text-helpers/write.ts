@@ -1,4 +1,5 @@
 import type { WrittenCall } from "../../src/text/dialect.ts";
+import { placeOf, pythonOf } from "../../src/text/python/write.ts";
 import type { HelperMetadata } from "./calls.ts";
 import { parameterNames, propertiesOf } from "./names.ts";
 
@@ -17,31 +18,7 @@ function callOf({ name, args, tool, metadata }: WrittenCall): string {
   const known = tool === undefined ? Object.keys(args) : [...propertiesOf(tool.inputSchema.jsonSchema).keys()];
   const names = parameterNames([...new Set([...known, ...Object.keys(args)])]);
   const { references = [] } = metadata as Partial<HelperMetadata>;
-  const sources = new Map(references.map(({ path, source }) => [keyOf(path), source]));
+  const sources = new Map(references.map(({ path, source }) => [placeOf(path), source]));
   const list = Object.entries(args).map(([key, value]) => `${names.get(key)!}=${pythonOf(value, sources, [key])}`);
   return `${name}(${list.join(", ")})`;
-}
-
-/** A value in Python syntax, with references to results written as their sources, which are keyed by place. */
-export function pythonOf(
-  value: unknown,
-  sources: ReadonlyMap<string, string> = new Map(),
-  path: readonly (string | number)[] = [],
-): string {
-  const source = sources.size === 0 ? undefined : sources.get(keyOf(path));
-  if (source !== undefined) return source;
-  if (value === null || value === undefined) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (Array.isArray(value)) return `[${value.map((item, at) => pythonOf(item, sources, [...path, at])).join(", ")}]`;
-  if (typeof value === "object") {
-    const entries = Object.entries(value).map(
-      ([key, item]) => `${JSON.stringify(key)}: ${pythonOf(item, sources, [...path, key])}`,
-    );
-    return `{${entries.join(", ")}}`;
-  }
-  return JSON.stringify(value);
-}
-
-function keyOf(path: readonly (string | number)[]): string {
-  return JSON.stringify(path);
 }

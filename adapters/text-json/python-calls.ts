@@ -1,6 +1,6 @@
 import type { Limits } from "../../src/stream/limits.ts";
 import { skipSpace } from "../../src/text/look.ts";
-import { numberOf, stringOf } from "../../src/text/python/literals.ts";
+import { numberOf, stringOf, WORDS } from "../../src/text/python/literals.ts";
 import { Refusal } from "../../src/text/python/refusal.ts";
 import { endOfName } from "./prompt.ts";
 
@@ -9,16 +9,6 @@ export interface PythonCall {
   readonly name: string;
   readonly args: string;
 }
-
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ["True", "true"],
-  ["False", "false"],
-  ["None", "null"],
-  // Of JSON, which models that write much of it use (sgl-project/sglang#27614).
-  ["true", "true"],
-  ["false", "false"],
-  ["null", "null"],
-]);
 
 const KEY = /[\p{L}\p{N}_$-]+/uy;
 /** The prefix of a string, mostly empty. Of other letters (`"a"or"b"`), it is an expression. */
@@ -117,7 +107,7 @@ export function readCalls(code: string, { maxDepth, maxCalls }: Limits): PythonC
       return objectOf(dict);
     }
     const number = match(NUMBER);
-    if (number !== undefined) return numberOfSigned(number);
+    if (number !== undefined) return numberOf(number.replace(/^[+-]\s*/, ""), number[0]);
     const word = match(KEY);
     const json = WORDS.get(word ?? "");
     if (json === undefined) refuse("a value is a literal, and nothing is evaluated");
@@ -168,12 +158,6 @@ export function readCalls(code: string, { maxDepth, maxCalls }: Limits): PythonC
   space();
   if (at < code.length) refuse("something follows the list");
   return calls;
-}
-
-function numberOfSigned(token: string): string {
-  const sign = token[0] === "-" ? "-" : "";
-  const text = numberOf(token.replace(/^[+-]\s*/, ""));
-  return sign === "-" && text !== "0" ? `-${text}` : text;
 }
 
 /** The end of the string whose quotes begin here. */

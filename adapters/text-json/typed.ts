@@ -9,6 +9,7 @@ export type ValueType = "string" | "json" | undefined;
 
 /**
  * Writes arguments that come as names and plain texts as JSON. The tool's schema decides what a text means: if it takes
+import { WORDS } from "../../src/text/python/literals.ts";
  * a string, the text stays one (even `007`) and is passed on as it comes; otherwise it is read as JSON.
  */
 export class TypedArguments {
@@ -87,7 +88,8 @@ export class TypedArguments {
     if (this.#type === undefined && this.#takes("a text") && !(isNull(trimmed) && this.#takes(null))) {
       return JSON.stringify(text);
     }
-    const json = PYTHON.get(trimmed) ?? trimmed;
+    // Models trained on much Python write its literals.
+    const json = WORDS.get(trimmed) ?? trimmed;
     try {
       JSON.parse(json);
       return json;
@@ -165,10 +167,3 @@ function kindOf(value: unknown): string {
 function isNull(text: string): boolean {
   return text === "null" || text === "None";
 }
-
-/** Models trained on much Python write its literals. */
-const PYTHON: ReadonlyMap<string, string> = new Map([
-  ["True", "true"],
-  ["False", "false"],
-  ["None", "null"],
-]);

@@ -3,6 +3,7 @@ import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
 import { MAX_HEAD, type BlockReader, type TextContext } from "../../../src/text/notation.ts";
 import { CodeState } from "../../../src/text/python/code-state.ts";
 import { Refusal } from "../../../src/text/python/refusal.ts";
+import { pythonOf } from "../../../src/text/python/write.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
 import { anyName, endOfName, offer, resultText } from "../prompt.ts";
@@ -45,7 +46,7 @@ Arguments are Python literals, each with its name. The results come back between
   writeCalls(calls) {
     const list = calls.map(({ name, args }) => {
       const entries = Object.entries(args).map(([key, value]) =>
-        /^[\w$]+$/.test(key) ? `${key}=${literal(value)}` : `**${literal({ [key]: value })}`,
+        /^[\w$]+$/.test(key) ? `${key}=${pythonOf(value)}` : `**${pythonOf({ [key]: value })}`,
       );
       return `${name}(${entries.join(", ")})`;
     });
@@ -55,16 +56,6 @@ Arguments are Python literals, each with its name. The results come back between
 };
 
 const MARKS = [RESULT_END, RESULT, ...OPENS, ...CLOSES];
-
-function literal(value: unknown): string {
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
-  if (typeof value !== "object") return JSON.stringify(value);
-  return `{${Object.entries(value)
-    .map(([key, item]) => `${JSON.stringify(key)}: ${literal(item)}`)
-    .join(", ")}}`;
-}
 
 /** How much longer than the arguments of one call a list may be. */
 const MAX_LIST = 1_048_576;

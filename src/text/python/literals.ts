@@ -1,5 +1,15 @@
 import { Refusal } from "./refusal.ts";
 
+/** The literals that are words: those of JSON, too, which models that write much of it use (sgl-project/sglang#27614). */
+export const WORDS: ReadonlyMap<string, string> = new Map([
+  ["True", "true"],
+  ["False", "false"],
+  ["None", "null"],
+  ["true", "true"],
+  ["false", "false"],
+  ["null", "null"],
+]);
+
 const STRING = /^([a-zA-Z]{0,2})("""|'''|"|')([^]*)$/;
 
 /** Whether the token of a string includes its end. The grammar lets an unclosed one end with its line. */
@@ -59,7 +69,12 @@ function unescaped(escape: string, what: string): string {
 const MAX_DIGITS = 1100;
 
 /** A Python number as JSON; integers keep all their digits. */
-export function numberOf(token: string): string {
+export function numberOf(token: string, sign = ""): string {
+  const digits = digitsOf(token);
+  return sign === "-" && digits !== "0" ? `-${digits}` : digits;
+}
+
+function digitsOf(token: string): string {
   const plain = token.replaceAll("_", "");
   if (/^(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/.test(plain)) {
     // Decimal digits take more than linear time.
