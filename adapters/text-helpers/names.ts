@@ -1,4 +1,4 @@
-import { conjunction, GiveUp } from "../../src/schema/fits.ts";
+import { rootParts } from "../../src/schema/fits.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import { safeToolName } from "../../src/tool/names.ts";
@@ -22,7 +22,7 @@ export const namespaced = /^(?:functions|default_api)\.(.+)$/;
 /** The properties of a schema, including those of schemas it refers to, in the order of positional arguments. */
 export function propertiesOf(root: JsonSchema): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
-  for (const { properties } of partsOf(root)) {
+  for (const { properties } of rootParts(root) ?? []) {
     if (!isRecord(properties)) continue;
     for (const [name, schema] of Object.entries(properties)) if (!found.has(name)) found.set(name, schema);
   }
@@ -31,16 +31,9 @@ export function propertiesOf(root: JsonSchema): ReadonlyMap<string, unknown> {
 
 /** The properties that a schema requires. */
 export function requiredOf(root: JsonSchema): ReadonlySet<unknown> {
-  return new Set(partsOf(root).flatMap(({ required }) => (Array.isArray(required) ? (required as unknown[]) : [])));
-}
-
-function partsOf(root: JsonSchema): readonly JsonSchema[] {
-  try {
-    return conjunction(root, { root, steps: 10_000 });
-  } catch (error) {
-    if (error instanceof GiveUp) return [];
-    throw error;
-  }
+  return new Set(
+    (rootParts(root) ?? []).flatMap(({ required }) => (Array.isArray(required) ? (required as unknown[]) : [])),
+  );
 }
 
 /**

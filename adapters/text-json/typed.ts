@@ -1,5 +1,5 @@
 import { isClosedRoot } from "../../src/json/index.ts";
-import { conjunction, fitsKind, GiveUp, propertySchemas, unionsOf, type Walk } from "../../src/schema/fits.ts";
+import { conjunction, fitsKind, GiveUp, propertySchemas, rootParts, unionsOf, type Walk } from "../../src/schema/fits.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { CallWriter } from "../../src/text/writer.ts";
 import type { Tool } from "../../src/tool/tool.ts";
@@ -115,32 +115,22 @@ export class TypedArguments {
 /** Whether the tool takes any arguments: if not, a call without them lacks nothing. */
 export function takesArguments(tool: Tool | undefined): boolean {
   if (tool === undefined) return true;
-  const root = tool.inputSchema.jsonSchema;
-  try {
-    return conjunction(root, { root, steps: 10_000 }).some((part) => {
-      const { properties, patternProperties, additionalProperties } = part;
-      return (
-        Object.keys(properties ?? {}).length > 0 ||
-        patternProperties !== undefined ||
-        (typeof additionalProperties === "object" && additionalProperties !== null) ||
-        unionsOf(part).length > 0
-      );
-    });
-  } catch (error) {
-    if (error instanceof GiveUp) return true;
-    throw error;
-  }
+  const parts = rootParts(tool.inputSchema.jsonSchema);
+  const takesAny = parts?.some((part) => {
+    const { properties, patternProperties, additionalProperties } = part;
+    return (
+      Object.keys(properties ?? {}).length > 0 ||
+      patternProperties !== undefined ||
+      (typeof additionalProperties === "object" && additionalProperties !== null) ||
+      unionsOf(part).length > 0
+    );
+  });
+  return takesAny ?? true;
 }
 
 function schemasOf(tool: Tool | undefined, name: string): readonly unknown[] {
-  if (tool === undefined) return [];
-  const root = tool.inputSchema.jsonSchema;
-  try {
-    return propertySchemas(conjunction(root, { root, steps: 10_000 }), name).filter((schema) => schema !== false);
-  } catch (error) {
-    if (error instanceof GiveUp) return [];
-    throw error;
-  }
+  const parts = tool === undefined ? undefined : rootParts(tool.inputSchema.jsonSchema);
+  return propertySchemas(parts ?? [], name).filter((schema) => schema !== false);
 }
 
 /** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */

@@ -43,6 +43,16 @@ export function conjunction(schema: unknown, walk: Walk): Record<string, unknown
   return parts;
 }
 
+/** All schemas that apply to the value of a whole schema; `undefined` if there are too many. */
+export function rootParts(root: JsonSchema): Record<string, unknown>[] | undefined {
+  try {
+    return conjunction(root, { root, steps: 10_000 });
+  } catch (error) {
+    if (error instanceof GiveUp) return undefined;
+    throw error;
+  }
+}
+
 /** The types that all parts allow; `undefined` if none of them names any. */
 export function typesOf(parts: readonly Record<string, unknown>[]): ReadonlySet<string> | undefined {
   let types: Set<string> | undefined;
