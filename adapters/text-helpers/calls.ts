@@ -1,10 +1,12 @@
+import type { SyntaxNode } from "@lezer/common";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
 import { nestingOf } from "../../src/text/python/code-state.ts";
+import { WORDS } from "../../src/text/python/literals.ts";
 import { parameterNames, propertiesOf } from "./names.ts";
-import { readPython, type CallExpression, type Expression, type Statement } from "./python.ts";
+import { PythonReader, statementsOf, type Argument } from "./python.ts";
 import { Refusal } from "../../src/text/python/refusal.ts";
-import { jsonOf, partOf, type Reference, type Value } from "./values.ts";
+import { jsonOf, type Reference, type Value } from "./values.ts";
 
 /** What a call in a block says about itself, in `use.metadata`. Plain JSON. */
 export interface HelperMetadata {
@@ -30,6 +32,8 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     scope.set(name, { kind: "json", text: JSON.stringify(value) ?? "null" });
   }
   let steps = 0;
+  /** The calls of the line, inner ones first; they are written only if the whole line can be evaluated. */
+  let made: Made[] = [];
   /** Calls are about as long as their code; only variables used many times make them longer. */
   const budget = { left: context.limits.maxArgumentsLength };
 
@@ -40,78 +44,54 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     if (nestingOf(code) > maxDepth + 1) {
       return writer.call().unreadable(`it nests deeper than ${maxDepth} levels (limits.maxDepth)`);
     }
-    const statements = readPython(code, maxDepth);
-    if ("syntaxError" in statements)
-      writer.call().unreadable(`${statements.syntaxError}. Nothing in the block was run`);
-    else {
-      // One more than allowed: the turn fails with it.
-      for (const statement of statements) if (steps <= maxCalls) run(statement);
+    const statements = statementsOf(code);
+    if ("syntaxError" in statements) {
+      return writer.call().unreadable(`${statements.syntaxError}. Nothing in the block was run`);
     }
+    const reader = new PythonReader(code, maxDepth, { variable, call });
+    // One more than allowed: the turn fails with it.
+    for (const statement of statements) if (steps <= maxCalls) run(reader, statement);
   }
 
-  function run(statement: Statement): void {
-    const { variable } = statement;
-    if ("refused" in statement) return refuse(statement.refused, statement, variable);
-    const { expression } = statement;
+  function run(reader: PythonReader, statement: SyntaxNode): void {
     const before = steps;
-    const made: Made[] = [];
+    made = [];
+    let parts: ReturnType<PythonReader["partsOf"]> = { variable: undefined, value: statement };
     try {
-      const value = evaluate(expression, variable, made);
-      if (variable !== undefined) scope.set(variable, value);
+      parts = reader.partsOf(statement);
+      assign(parts.variable, reader.value(parts.value));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       steps = before;
-      return refuse(error.message, expression.kind === "call" ? expression : undefined, variable);
+      return refuse(error.message, reader.nameOf(parts.value), reader.text(parts.value), parts.variable);
     }
     for (const { name, args, metadata } of made) {
-      const call = writer.call();
-      call.name(name, undefined, { ...metadata });
-      call.args(args);
-      call.done();
+      const written = writer.call();
+      written.name(name, undefined, { ...metadata });
+      written.args(args);
+      written.done();
     }
   }
 
-  function refuse(
-    reason: string,
-    { name, source }: { readonly name?: string | undefined; readonly source?: string } = {},
-    variable: string | undefined,
-  ): void {
-    if (variable !== undefined) scope.set(variable, { failed: reason });
-    const call = writer.call();
-    if (name !== undefined) call.name(name, undefined, source === undefined ? undefined : { source: short(source) });
-    call.unreadable(reason);
+  function assign(name: string | undefined, value: Value): void {
+    if (name === undefined) return;
+    const last = made.at(-1);
+    const isOwn = value.kind === "result" && value.steps.length === 0 && value.step === last?.metadata.step;
+    if (isOwn) last!.metadata = { ...last!.metadata, variable: name };
+    scope.set(name, isOwn ? { ...value, source: name } : value);
   }
 
-  interface Made {
-    readonly name: string;
-    readonly args: string;
-    readonly metadata: HelperMetadata;
+  function refuse(reason: string, name: string | undefined, source: string, assigned: string | undefined): void {
+    if (assigned !== undefined) scope.set(assigned, { failed: reason });
+    const written = writer.call();
+    if (name !== undefined) written.name(name, undefined, { source: short(source) });
+    written.unreadable(reason);
   }
 
-  /** Inner calls first; they are made only if the whole line can be. */
-  function evaluate(expression: Expression, variable: string | undefined, made: Made[]): Value {
-    switch (expression.kind) {
-      case "json":
-        return expression;
-      case "list":
-        return { kind: "list", items: expression.items.map((item) => evaluate(item, undefined, made)) };
-      case "dict": {
-        const entries = expression.entries.map(([key, item]) => [key, evaluate(item, undefined, made)] as const);
-        return { kind: "dict", entries: new Map(entries) };
-      }
-      case "name":
-        return lookUp(expression.name);
-      case "part":
-        return partOf(evaluate(expression.of, undefined, made), expression.step, expression.source);
-      case "call":
-        return callOf(expression, variable, made);
-    }
-  }
-
-  function lookUp(name: string): Value {
+  function variable(name: string): Value {
     const value = scope.get(name);
     if (value === undefined) {
-      const literal = JSON_WORDS.get(name);
+      const literal = WORDS.get(name);
       if (literal !== undefined) return { kind: "json", text: literal };
       throw new Refusal(`${name} is not defined: no line before it in this answer and no earlier result assigns it`);
     }
@@ -119,16 +99,16 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     return value;
   }
 
-  function callOf({ name, args, source }: CallExpression, variable: string | undefined, made: Made[]): Value {
+  function call(name: string, args: readonly Argument[], source: string): Value {
     const tool = context.tool(name);
     const properties = tool === undefined ? undefined : [...propertiesOf(tool.inputSchema.jsonSchema).keys()];
     const byWord = new Map(Array.from(parameterNames(properties ?? []), ([property, word]) => [word, property]));
     const values = new Map<string, Value>();
-    args.forEach(({ key, value }, position) => {
+    for (const [position, { key, value }] of args.entries()) {
       const property = key === undefined ? propertyAt(properties, position, name) : (byWord.get(key) ?? key);
       if (values.has(property)) throw new Refusal(`the argument ${property} is given twice`);
-      values.set(property, evaluate(value, undefined, made));
-    });
+      values.set(property, value);
+    }
     const references: Reference[] = [];
     const own = { left: Math.min(budget.left, context.limits.maxArgumentsLength) };
     const text = jsonOf({ kind: "dict", entries: values }, [], references, own);
@@ -137,15 +117,20 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     const dependsOn = [...new Set(references.map((reference) => reference.step))];
     const metadata: HelperMetadata = {
       step,
-      ...(variable !== undefined && { variable }),
       source: short(source),
       ...(references.length > 0 && { dependent: true as const, dependsOn, references }),
     };
     made.push({ name, args: text, metadata });
-    return { kind: "result", step, steps: [], source: variable ?? source };
+    return { kind: "result", step, steps: [], source };
   }
 
   return { read };
+}
+
+interface Made {
+  readonly name: string;
+  readonly args: string;
+  metadata: HelperMetadata;
 }
 
 function short(source: string): string {
@@ -154,13 +139,6 @@ function short(source: string): string {
 
 /** A control character is one character of code, but six in JSON. */
 const LONGEST_ESCAPE = 6;
-
-/** Models that write much JSON also use its literals. */
-const JSON_WORDS: ReadonlyMap<string, string> = new Map([
-  ["true", "true"],
-  ["false", "false"],
-  ["null", "null"],
-]);
 
 /** The name of a positional argument: the schema's properties, in order. For an unknown tool, its position. */
 function propertyAt(properties: readonly string[] | undefined, position: number, name: string): string {

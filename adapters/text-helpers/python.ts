@@ -1,43 +1,25 @@
 import type { SyntaxNode } from "@lezer/common";
 import { parser } from "@lezer/python";
-import { isClosedString, numberOf, stringOf } from "../../src/text/python/literals.ts";
+import { isClosedString, numberOf, stringOf, WORDS } from "../../src/text/python/literals.ts";
 import { Refusal } from "../../src/text/python/refusal.ts";
-import type { Step } from "./values.ts";
+import { partOf, type Step, type Value } from "./values.ts";
 
-/** An expression of the kinds that calls are made of. */
-export type Expression =
-  | { readonly kind: "json"; readonly text: string }
-  | { readonly kind: "list"; readonly items: readonly Expression[] }
-  | { readonly kind: "dict"; readonly entries: readonly (readonly [key: string, value: Expression])[] }
-  | { readonly kind: "name"; readonly name: string; readonly source: string }
-  | { readonly kind: "part"; readonly of: Expression; readonly step: Step; readonly source: string }
-  | CallExpression;
-
-export interface CallExpression {
-  readonly kind: "call";
-  /** `find_user`, `Search.web` */
-  readonly name: string;
-  readonly args: readonly { readonly key: string | undefined; readonly value: Expression }[];
-  readonly source: string;
+/** An argument of a call; a positional one has no key. */
+export interface Argument {
+  readonly key: string | undefined;
+  readonly value: Value;
 }
 
-/** One line of a block. */
-export type Statement =
-  | { readonly variable: string | undefined; readonly expression: Expression }
-  /** A rejected statement; `name` is that of the call it was meant to be. */
-  | {
-      readonly variable: string | undefined;
-      readonly refused: string;
-      readonly name: string | undefined;
-      readonly source: string;
-    };
+/** What names mean. */
+export interface Scope {
+  /** @throws Refusal if it has no value */
+  variable(name: string): Value;
+  /** @param name `find_user`, `Search.web` */
+  call(name: string, args: readonly Argument[], source: string): Value;
+}
 
-/**
- * Reads a block of Python.
- *
- * @returns its statements, or none of them and the place of the error if there is a syntax error, as in Python
- */
-export function readPython(code: string, maxDepth: number): readonly Statement[] | { readonly syntaxError: string } {
+/** The statements of a block of Python; or the place of its syntax error, with which it has none, as in Python. */
+export function statementsOf(code: string): readonly SyntaxNode[] | { readonly syntaxError: string } {
   const tree = parser.parse(code);
   let error: number | undefined;
   tree.iterate({
@@ -48,10 +30,7 @@ export function readPython(code: string, maxDepth: number): readonly Statement[]
     },
   });
   if (error !== undefined) return { syntaxError: placeOf(code, error) };
-  const reader = new Reader(code, maxDepth);
-  return childrenOf(tree.topNode).flatMap((node) =>
-    node.name === "StatementGroup" ? childrenOf(node).map((one) => reader.statement(one)) : [reader.statement(node)],
-  );
+  return childrenOf(tree.topNode).flatMap((node) => (node.name === "StatementGroup" ? childrenOf(node) : [node]));
 }
 
 function placeOf(code: string, at: number): string {
@@ -60,104 +39,107 @@ function placeOf(code: string, at: number): string {
   return `line ${line} is not valid Python: ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
 }
 
-class Reader {
+/** Evaluates what calls are made of. Anything else is a {@link Refusal}. */
+export class PythonReader {
   readonly #code: string;
   readonly #maxDepth: number;
+  readonly #scope: Scope;
 
-  constructor(code: string, maxDepth: number) {
+  constructor(code: string, maxDepth: number, scope: Scope) {
     this.#code = code;
     this.#maxDepth = maxDepth;
+    this.#scope = scope;
   }
 
-  statement(node: SyntaxNode): Statement {
-    let variable: string | undefined;
-    let call: SyntaxNode | undefined;
-    try {
-      const value = this.#valueOf(node, (name) => (variable = name));
-      call = withoutAwait(value);
-      return { variable, expression: this.#expression(call, 0) };
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      const name = call === undefined ? undefined : this.#nameOf(call);
-      return { variable, refused: error.message, name, source: this.#text(call ?? node) };
+  /** What a statement evaluates, and the variable that it assigns. */
+  partsOf(statement: SyntaxNode): { readonly variable: string | undefined; readonly value: SyntaxNode } {
+    const children = childrenOf(statement);
+    if (statement.name === "ExpressionStatement" && children.length === 1) {
+      return { variable: undefined, value: withoutAwait(children[0]!) };
     }
-  }
-
-  #valueOf(node: SyntaxNode, onVariable: (name: string) => void): SyntaxNode {
-    const children = childrenOf(node);
-    if (node.name === "ExpressionStatement" && children.length === 1) return children[0]!;
-    if (node.name !== "AssignStatement") {
-      throw new Refusal(`${whatIs(node.name)} cannot be run here: a block holds calls and assignments`);
+    if (statement.name !== "AssignStatement") {
+      throw new Refusal(`${whatIs(statement.name)} cannot be run here: a block holds calls and assignments`);
     }
     const parts = children.filter(({ name }) => name !== "TypeDef");
     const [target, operator, value] = parts;
     if (parts.length !== 3 || target!.name !== "VariableName" || operator!.name !== "AssignOp") {
       throw new Refusal("an assignment has one name on its left, and one value on its right");
     }
-    onVariable(this.#text(target!));
-    return value!;
+    return { variable: this.text(target!), value: withoutAwait(value!) };
   }
 
-  #nameOf(node: SyntaxNode): string | undefined {
+  /** The name of the function that is called, if this is a call. */
+  nameOf(node: SyntaxNode): string | undefined {
     const callee = node.name === "CallExpression" ? node.firstChild : null;
     return callee === null ? undefined : this.#dotted(callee);
   }
 
-  #expression(given: SyntaxNode, depth: number): Expression {
+  text({ from, to }: SyntaxNode): string {
+    return this.#code.slice(from, to);
+  }
+
+  value(given: SyntaxNode, depth = 0): Value {
     if (depth > this.#maxDepth) throw new Refusal(`it nests deeper than ${this.#maxDepth} levels (limits.maxDepth)`);
     const node = withoutAwait(given);
+    const text = this.#literal(node);
+    if (text !== undefined) return { kind: "json", text };
     switch (node.name) {
-      case "String":
-        return json(JSON.stringify(stringOf(this.#text(node))));
-      case "ContinuedString":
-        return json(
-          JSON.stringify(
-            childrenOf(node)
-              .map((part) => this.#string(part))
-              .join(""),
-          ),
-        );
-      case "Number":
-        return json(numberOf(this.#text(node)));
-      case "Boolean":
-        return json(this.#text(node) === "True" ? "true" : "false");
-      case "None":
-        return json("null");
-      case "UnaryExpression":
-        return this.#signed(node);
       case "ParenthesizedExpression":
-        return this.#expression(itemsOf(node)[0]!, depth + 1);
+        return this.value(itemsOf(node)[0]!, depth + 1);
       case "ArrayExpression":
       case "TupleExpression":
-        return { kind: "list", items: this.#items(node).map((item) => this.#expression(item, depth + 1)) };
+        return { kind: "list", items: this.#items(node).map((item) => this.value(item, depth + 1)) };
       case "DictionaryExpression":
         return this.#dict(node, depth);
       case "VariableName":
-        return { kind: "name", name: this.#text(node), source: this.#text(node) };
+        return this.#scope.variable(this.text(node));
       case "MemberExpression":
         return this.#part(node, depth);
       case "CallExpression":
         return this.#call(node, depth);
-      case "FormatString":
-        throw new Refusal(F_STRING);
       default:
         throw new Refusal(`${whatIs(node.name)} is not evaluated: write the value itself, or the name of a variable`);
     }
   }
 
-  #string(node: SyntaxNode): string {
-    if (node.name === "FormatString") throw new Refusal(F_STRING);
-    return stringOf(this.#text(node));
+  /** The JSON of a string, a number or a word. */
+  #literal(node: SyntaxNode): string | undefined {
+    switch (node.name) {
+      case "String":
+      case "FormatString":
+        return JSON.stringify(this.#string(node));
+      case "ContinuedString":
+        return JSON.stringify(
+          childrenOf(node)
+            .map((part) => this.#string(part))
+            .join(""),
+        );
+      case "Number":
+        return numberOf(this.text(node));
+      case "Boolean":
+      case "None":
+        return WORDS.get(this.text(node));
+      case "UnaryExpression":
+        return this.#signed(node);
+      case "ParenthesizedExpression":
+        return this.#literal(itemsOf(node)[0]!);
+      default:
+        return undefined;
+    }
   }
 
-  #signed(node: SyntaxNode): Expression {
+  #string(node: SyntaxNode): string {
+    if (node.name === "FormatString") throw new Refusal(F_STRING);
+    return stringOf(this.text(node));
+  }
+
+  #signed(node: SyntaxNode): string {
     const [operator, operand] = childrenOf(node);
-    const sign = this.#text(operator!);
+    const sign = this.text(operator!);
     if (operand?.name !== "Number" || (sign !== "-" && sign !== "+")) {
       throw new Refusal("an operation is not evaluated: write the value itself");
     }
-    const text = numberOf(this.#text(operand));
-    return json(sign === "-" && text !== "0" ? `-${text}` : text);
+    return numberOf(this.text(operand), sign);
   }
 
   /** The items of a list; unpacking and comprehensions are rejected. */
@@ -170,77 +152,69 @@ class Reader {
     return items;
   }
 
-  #dict(node: SyntaxNode, depth: number): Expression {
-    const entries: (readonly [string, Expression])[] = [];
+  #dict(node: SyntaxNode, depth: number): Value {
+    const entries = new Map<string, Value>();
     const items = this.#items(node);
     for (let at = 0; at < items.length; at += 3) {
       const [key, colon, value] = items.slice(at, at + 3);
       if (colon?.name !== ":" || value === undefined) throw new Refusal("a dict has a value for each key");
-      entries.push([this.#key(key!), this.#expression(value, depth + 1)]);
+      entries.set(this.#key(key!), this.value(value, depth + 1));
     }
     return { kind: "dict", entries };
   }
 
   /** A key as `json.dumps` writes it. */
   #key(node: SyntaxNode): string {
-    const key = this.#expression(node, 0);
-    if (key.kind !== "json" || /^[[{]/.test(key.text)) throw new Refusal("the keys of a dict must be strings");
-    return key.text.startsWith('"') ? (JSON.parse(key.text) as string) : key.text;
+    const text = this.#literal(node);
+    if (text === undefined) throw new Refusal("the keys of a dict must be strings");
+    return text.startsWith('"') ? (JSON.parse(text) as string) : text;
   }
 
-  #part(node: SyntaxNode, depth: number): Expression {
-    const source = this.#text(node);
+  #part(node: SyntaxNode, depth: number): Value {
+    const source = this.text(node);
     const [owner, mark, inner] = childrenOf(node);
-    const of = this.#expression(owner!, depth + 1);
-    if (mark!.name === ".") return { kind: "part", of, step: this.#text(inner!), source };
+    const of = this.value(owner!, depth + 1);
+    if (mark!.name === ".") return partOf(of, this.text(inner!), source);
     if (childrenOf(node).length !== 4) throw new Refusal("a slice is not evaluated");
-    const index = this.#expression(inner!, depth + 1);
-    const step: unknown = index.kind === "json" ? JSON.parse(index.text) : undefined;
+    const index = this.#literal(inner!);
+    const step: unknown = index === undefined ? undefined : JSON.parse(index);
     if (typeof step !== "string" && !Number.isInteger(step))
       throw new Refusal(`the index in ${source} must be a string or an integer`);
-    return { kind: "part", of, step: step as Step, source };
+    return partOf(of, step as Step, source);
   }
 
-  #call(node: SyntaxNode, depth: number): Expression {
-    const name = this.#nameOf(node);
+  #call(node: SyntaxNode, depth: number): Value {
+    const name = this.nameOf(node);
     if (name === undefined) throw new Refusal("a call begins with the name of a function");
-    const list = node.lastChild!;
-    const args: { key: string | undefined; value: Expression }[] = [];
+    const args: Argument[] = [];
     let hasKeyword = false;
-    const items = this.#items(list);
+    const items = this.#items(node.lastChild!);
     for (let at = 0; at < items.length; at++) {
       let key: string | undefined;
       const operator = items[at + 1];
-      if (operator?.name === "AssignOp" && this.#text(operator) === "=") {
-        key = this.#text(items[at]!);
+      if (operator?.name === "AssignOp") {
+        if (this.text(operator) !== "=") throw new Refusal("an assignment in a call is not evaluated: write the value");
+        key = this.text(items[at]!);
         at += 2;
       } else if (hasKeyword) throw new Refusal("a positional argument follows a keyword argument");
       hasKeyword ||= key !== undefined;
-      args.push({ key, value: this.#expression(items[at]!, depth + 1) });
+      args.push({ key, value: this.value(items[at]!, depth + 1) });
     }
-    return { kind: "call", name, args, source: this.#text(node) };
+    return this.#scope.call(name, args, this.text(node));
   }
 
   /** `Search.web`, if it consists of names only. */
   #dotted(node: SyntaxNode): string | undefined {
-    if (node.name === "VariableName") return this.#text(node);
+    if (node.name === "VariableName") return this.text(node);
     if (node.name !== "MemberExpression") return undefined;
     const [owner, mark, property] = childrenOf(node);
     const before = mark?.name === "." ? this.#dotted(owner!) : undefined;
-    return before === undefined ? undefined : `${before}.${this.#text(property!)}`;
-  }
-
-  #text({ from, to }: SyntaxNode): string {
-    return this.#code.slice(from, to);
+    return before === undefined ? undefined : `${before}.${this.text(property!)}`;
   }
 }
 
 const F_STRING = "an f-string is not evaluated: write the text itself, or pass the variable as its own argument";
 const STARRED = "a starred argument is not unpacked: write each argument";
-
-function json(text: string): Expression {
-  return { kind: "json", text };
-}
 
 /** All results are awaited anyway. */
 function withoutAwait(node: SyntaxNode): SyntaxNode {
@@ -262,7 +236,6 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
 
 /** Describes a node of the grammar in words. */
 function whatIs(node: string): string {
-  if (node === "FormatString") return "an f-string";
   if (/Comprehension/.test(node)) return "a comprehension";
   if (node === "BinaryExpression") return "an operation";
   const words = node
