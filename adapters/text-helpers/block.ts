@@ -1,3 +1,4 @@
+import { Kept } from "../../src/text/kept.ts";
 import { look, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
@@ -12,13 +13,12 @@ export class CodeBlock implements BlockReader {
   readonly #context: TextContext;
   readonly #maxBlockLength: number;
   readonly #maxLength: number;
-  readonly #code = new CodeState();
-  #parts: string[] = [];
-  #length = 0;
-  /** The first end tag in the open string: the end of the block, if the string is never closed. */
-  #swallowed: Place | undefined;
-  /** The first end tag in a string that was never closed. */
-  #hidden: Place | undefined;
+  readonly #state = new CodeState();
+  readonly #code: Kept;
+  /** Where the first end tag in the open string stands: the end of the block, if the string is never closed. */
+  #swallowed: number | undefined;
+  /** Where the first end tag in a string stands that was never closed. */
+  #hidden: number | undefined;
 
   constructor(
     close: string,
@@ -33,6 +33,7 @@ export class CodeBlock implements BlockReader {
     this.#context = context;
     this.#maxBlockLength = maxBlockLength;
     this.#maxLength = Math.min(maxBlockLength, context.limits.maxArgumentsLength);
+    this.#code = new Kept(this.#maxLength);
   }
 
   read(text: string, from: number): number {
@@ -44,31 +45,28 @@ export class CodeBlock implements BlockReader {
       if (begins === "no") return from;
     }
     const first = close.charCodeAt(0);
-    const code = this.#code;
+    const state = this.#state;
     let at = from;
     for (; at < text.length; at++) {
       const character = text.charCodeAt(at);
       if (character === first) {
         const answer = look(text, at, close);
         if (answer === "maybe") break;
-        if (answer === "yes" && (!code.isString || this.#context.isBlind)) {
-          this.#keep(text.slice(from, at));
-          this.#finish(this.#parts.join(""));
+        if (answer === "yes" && (!state.isString || this.#context.isBlind)) {
+          this.#code.add(text.slice(from, at));
+          this.#finish(this.#code.text);
           this.state = "closed";
           return at + close.length;
         }
-        if (answer === "yes" && this.#swallowed === undefined) {
-          const place = this.#length + at - from;
-          this.#swallowed = { from: place, to: place + close.length };
-        }
+        if (answer === "yes") this.#swallowed ??= this.#code.length + at - from;
       }
-      code.see(character);
-      if (this.#swallowed !== undefined && !code.isString) {
+      state.see(character);
+      if (this.#swallowed !== undefined && !state.isString) {
         if (character === NEWLINE) this.#hidden ??= this.#swallowed;
         this.#swallowed = undefined;
       }
     }
-    this.#keep(text.slice(from, at));
+    this.#code.add(text.slice(from, at));
     return at;
   }
 
@@ -79,40 +77,28 @@ export class CodeBlock implements BlockReader {
       this.#writer.call().cut(NOT_CLOSED);
       return undefined;
     }
-    this.#keep(rest);
-    const all = this.#parts.join("");
+    this.#code.add(rest);
+    const all = this.#code.text;
     this.state = "closed";
     const hidden = this.#hidden ?? this.#swallowed;
     if (this.#context.isWhole && hidden !== undefined) {
-      this.#finish(all.slice(0, hidden.from));
-      return all.slice(hidden.to);
+      this.#finish(all?.slice(0, hidden));
+      return all?.slice(hidden + this.#close.length);
     }
     const call = this.#writer.call();
-    const name = /^\s*(?:[\w.]+\s*=\s*)?(?:await\s+)?([A-Za-z_][\w.]*)\s*\(/.exec(withoutFence(all))?.[1];
+    const name = /^\s*(?:[\w.]+\s*=\s*)?(?:await\s+)?([A-Za-z_][\w.]*)\s*\(/.exec(withoutFence(all ?? ""))?.[1];
     if (name !== undefined) call.name(name);
     call.cut(NOT_CLOSED);
     return undefined;
   }
 
-  #keep(piece: string): void {
-    this.#length += piece.length;
-    if (this.#length <= this.#maxLength) this.#parts.push(piece);
-    else this.#parts = [];
-  }
-
-  #finish(text: string): void {
+  #finish(code: string | undefined): void {
+    if (code !== undefined) return this.#read(withoutFence(code));
     const max = this.#maxLength;
-    if (this.#length <= max) return this.#read(withoutFence(text));
     const limit = max === this.#maxBlockLength ? "maxBlockLength of textHelpers()" : "limits.maxArgumentsLength";
     const advice = "Nothing in it was run; write it in several blocks";
     this.#writer.call().unreadable(`the block is longer than ${max} characters (${limit}). ${advice}`);
   }
-}
-
-/** Where an end tag begins and ends. */
-interface Place {
-  readonly from: number;
-  readonly to: number;
 }
 
 const NEWLINE = 10;

@@ -1,3 +1,5 @@
+import { isHighSurrogate } from "../../src/json/index.ts";
+import { Kept } from "../../src/text/kept.ts";
 import { find, isSpace, look, lookFor, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
@@ -10,9 +12,6 @@ export interface Delimiters {
   /** Before and after every string. Nothing escapes it. */
   readonly quote: string;
 }
-
-/** How much of what follows an end mark in a string is kept. */
-const MAX_KEPT = 1_048_576;
 
 const NO_END = "a string has no end";
 
@@ -42,11 +41,8 @@ export class DelimitedCall implements BlockReader {
   #quote = "";
   #isKey = false;
   #isEscaped = false;
-  /** A mark came in the string that is open, or has just been closed. */
-  #hasMark = false;
-  /** What follows it. */
-  #kept: string[] = [];
-  #keptLength = 0;
+  /** What follows the first mark in the string that is open, or has just been closed. */
+  #kept: Kept | undefined;
 
   constructor(marks: Delimiters, writer: BlockWriter, context: TextContext) {
     this.#marks = marks;
@@ -69,7 +65,7 @@ export class DelimitedCall implements BlockReader {
     }
     while (at < text.length && this.state === "open") {
       const next = this.#quote === "" ? this.#step(text, at) : this.#readString(text, at);
-      if (next === "more") break;
+      if (next === "maybe") break;
       at = next;
     }
     return at;
@@ -81,18 +77,17 @@ export class DelimitedCall implements BlockReader {
       this.#call = this.#writer.call();
     }
     this.state = "closed";
-    if (!this.#context.isWhole || this.#quote === "" || !this.#hasMark) {
+    if (!this.#context.isWhole || this.#quote === "" || this.#kept === undefined) {
       this.#call!.cut();
       return undefined;
     }
     this.#call!.unreadable(NO_END);
-    this.#keep(rest);
-    // Too much to read again: then all of it belongs to this call.
-    return this.#keptLength > MAX_KEPT ? undefined : this.#kept.join("");
+    this.#kept.add(rest);
+    return this.#kept.text;
   }
 
-  /** @returns how far it got; `more` if it takes more text to decide */
-  #step(text: string, at: number): number | "more" {
+  /** @returns how far it got; `maybe` if it takes more text to decide */
+  #step(text: string, at: number): number | "maybe" {
     const { quote, close, open } = this.#marks;
     switch (this.#expected) {
       case "bare key":
@@ -102,13 +97,13 @@ export class DelimitedCall implements BlockReader {
       case "close": {
         const end = find(text, at, [close]);
         if (end.word !== undefined) this.state = "closed";
-        return end.word === undefined && end.at === at ? "more" : end.at + (end.word?.length ?? 0);
+        return end.word === undefined && end.at === at ? "maybe" : end.at + (end.word?.length ?? 0);
       }
       default:
     }
     const character = text[at]!;
     const mark = character === quote[0] || character === close[0] ? lookFor(text, at, this.#words) : undefined;
-    if (mark === "maybe") return "more";
+    if (mark === "maybe") return "maybe";
     if (this.#expected === "bare value" && mark === undefined && !/[,}\])]/.test(character)) {
       const end = /[,}\])<]/.exec(text.slice(at + 1));
       const until = end === null ? text.length : at + 1 + end.index;
@@ -146,7 +141,7 @@ export class DelimitedCall implements BlockReader {
         return at;
       case "colon":
         if (sign === ":" || sign === "=") {
-          this.#hasMark = false;
+          this.#kept = undefined;
           this.#call!.args(":");
           this.#expected = "value";
           return at + 1;
@@ -156,7 +151,7 @@ export class DelimitedCall implements BlockReader {
       case "next":
         if (sign === this.#closers.at(-1)) return this.#close(at);
         if (sign !== ",") break;
-        this.#hasMark = false;
+        this.#kept = undefined;
         this.#call!.args(",");
         this.#expected = isList ? "value" : "key";
         return at + 1;
@@ -173,7 +168,7 @@ export class DelimitedCall implements BlockReader {
   }
 
   #close(at: number): number {
-    this.#hasMark = false;
+    this.#kept = undefined;
     this.#call!.args(this.#closers.pop() === "]" ? "]" : "}");
     this.#expected = this.#closers.length === 0 ? "end" : "next";
     return at + 1;
@@ -203,7 +198,7 @@ export class DelimitedCall implements BlockReader {
     return at + quote.length;
   }
 
-  #readString(text: string, from: number): number | "more" {
+  #readString(text: string, from: number): number | "maybe" {
     const quote = this.#quote;
     const isJson = quote.length === 1;
     const { close, open } = this.#marks;
@@ -217,10 +212,10 @@ export class DelimitedCall implements BlockReader {
         const mark = isEnd ? undefined : lookFor(text, at, isJson ? [quote, close, open] : this.#words);
         if (isEnd || mark === "maybe") {
           // The second half of a pair may follow.
-          const until = !isJson && at > from && isHighHalf(text.charCodeAt(at - 1)) ? at - 1 : at;
+          const until = !isJson && at > from && isHighSurrogate(text.charCodeAt(at - 1)) ? at - 1 : at;
           this.#pass(text.slice(from, until), isJson);
-          this.#keep(text.slice(keptFrom, until));
-          return until === from ? "more" : until;
+          this.#kept?.add(text.slice(keptFrom, until));
+          return until === from ? "maybe" : until;
         }
         if (mark?.word === quote) {
           this.#pass(text.slice(from, at), isJson);
@@ -234,10 +229,8 @@ export class DelimitedCall implements BlockReader {
           this.state = "closed";
           return at + close.length;
         }
-        if (mark !== undefined && !this.#hasMark) {
-          this.#hasMark = true;
-          this.#kept = [];
-          this.#keptLength = 0;
+        if (mark !== undefined && this.#kept === undefined) {
+          this.#kept = new Kept();
           keptFrom = mark.word === close ? at + close.length : at;
         }
       }
@@ -248,16 +241,10 @@ export class DelimitedCall implements BlockReader {
     this.#call!.args(isJson ? piece : JSON.stringify(piece).slice(1, -1));
   }
 
-  #keep(piece: string): void {
-    if (!this.#hasMark) return;
-    this.#keptLength += piece.length;
-    if (this.#keptLength <= MAX_KEPT) this.#kept.push(piece);
-  }
-
   /** What follows is ignored. */
   #refuse(reason: string, at: number): number {
     this.#call!.unreadable(reason);
-    this.#expected = this.#hasMark ? "nothing" : "close";
+    this.#expected = this.#kept === undefined ? "close" : "nothing";
     return at;
   }
 }
@@ -268,22 +255,18 @@ const REASONS: { readonly next: string; readonly [expected: string]: string } = 
   next: 'a value is followed by something else: write a quote in a string as "',
 };
 
-function headAt(text: string, from: number): { name: string; closer: string; end: number } | "more" | "none" {
+function headAt(text: string, from: number): { name: string; closer: string; end: number } | "maybe" | "none" {
   // Models leave the word out (vllm-project/vllm#53431), or write the call as in Python (#53642).
   let at = skipSpace(text, from);
   const word = look(text, at, "call");
-  if (word === "maybe") return "more";
+  if (word === "maybe") return "maybe";
   if (word === "yes") at = skipSpace(text, at + "call".length);
-  if (at === text.length) return "more";
+  if (at === text.length) return "maybe";
   if (text[at] !== ":") return "none";
   at = skipSpace(text, at + 1);
   const nameEnd = endOfName(text, at);
   const bracket = skipSpace(text, nameEnd);
-  if (bracket === text.length) return "more";
+  if (bracket === text.length) return "maybe";
   if (nameEnd === at || (text[bracket] !== "{" && text[bracket] !== "(")) return "none";
   return { name: text.slice(at, nameEnd), closer: text[bracket] === "{" ? "}" : ")", end: bracket + 1 };
-}
-
-function isHighHalf(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
 }

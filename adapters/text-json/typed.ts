@@ -1,6 +1,15 @@
-import { isClosedRoot } from "../../src/json/index.ts";
-import { conjunction, fitsKind, GiveUp, propertySchemas, rootParts, unionsOf, type Walk } from "../../src/schema/fits.ts";
+import { isClosedRoot, isHighSurrogate } from "../../src/json/index.ts";
+import {
+  conjunction,
+  fitsKind,
+  GiveUp,
+  propertySchemas,
+  rootParts,
+  unionsOf,
+  type Walk,
+} from "../../src/schema/fits.ts";
 import type { TextContext } from "../../src/text/notation.ts";
+import { WORDS } from "../../src/text/python/literals.ts";
 import type { CallWriter } from "../../src/text/writer.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 
@@ -9,7 +18,6 @@ export type ValueType = "string" | "json" | undefined;
 
 /**
  * Writes arguments that come as names and plain texts as JSON. The tool's schema decides what a text means: if it takes
-import { WORDS } from "../../src/text/python/literals.ts";
  * a string, the text stays one (even `007`) and is passed on as it comes; otherwise it is read as JSON.
  */
 export class TypedArguments {
@@ -62,8 +70,7 @@ export class TypedArguments {
   /** Joins the two halves of a surrogate pair that was split. */
   #say(text: string): void {
     const whole = this.#half + text;
-    const last = whole.charCodeAt(whole.length - 1);
-    const isHalf = last >= 0xd800 && last <= 0xdbff;
+    const isHalf = isHighSurrogate(whole.charCodeAt(whole.length - 1));
     this.#half = isHalf ? whole.slice(-1) : "";
     this.#call.args(JSON.stringify(isHalf ? whole.slice(0, -1) : whole).slice(1, -1));
   }

@@ -1,4 +1,5 @@
 import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
+import { Kept } from "../../../src/text/kept.ts";
 import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
 import { MAX_HEAD, type BlockReader, type TextContext } from "../../../src/text/notation.ts";
 import { CodeState } from "../../../src/text/python/code-state.ts";
@@ -70,9 +71,8 @@ class CallList implements BlockReader {
   readonly #isBare: boolean;
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
-  readonly #code = new CodeState(true);
-  #parts: string[] = [];
-  #length = 0;
+  readonly #state = new CodeState(true);
+  readonly #code: Kept;
   #depth = 0;
   /** The last bracket has come. */
   #isClosed = false;
@@ -83,7 +83,8 @@ class CallList implements BlockReader {
     this.#isBare = marker === LIST;
     this.#writer = writer;
     this.#context = context;
-    if (this.#isBare) this.#keep(LIST);
+    this.#code = new Kept(this.#limit);
+    if (this.#isBare) this.#code.add(LIST);
   }
 
   read(text: string, from: number): number {
@@ -109,7 +110,7 @@ class CallList implements BlockReader {
     this.state = "closed";
     const isFollowed = rest.trim() !== "";
     if (this.#isClosed && this.#isBare && isFollowed) {
-      this.#writer.text(this.#parts.join(""));
+      this.#writer.text(this.#code.text ?? "");
       return rest;
     }
     // In a text that was cut off, the line of a list without a mark may have gone on.
@@ -118,8 +119,8 @@ class CallList implements BlockReader {
       // A part of the end mark belongs to the list.
       return isFollowed || rest === "" ? undefined : rest;
     }
-    this.#keep(rest);
-    const code = this.#parts.join("");
+    this.#code.add(rest);
+    const { text: code = "" } = this.#code;
     if (this.#context.isWhole && this.#hidden !== undefined && code !== "") {
       this.#fail("a string has no end");
       return code.slice(this.#hidden);
@@ -135,33 +136,33 @@ class CallList implements BlockReader {
       const code = text.charCodeAt(at);
       const mark = code === LESS && !this.#isBare ? lookFor(text, at, CLOSES) : undefined;
       if (mark === "maybe") {
-        this.#keep(text.slice(from, at));
+        this.#code.add(text.slice(from, at));
         return at;
       }
       if (mark !== undefined) {
         const end = at + mark.word.length;
-        if (!this.#code.isString || this.#context.isBlind) {
-          this.#keep(text.slice(from, at));
+        if (!this.#state.isString || this.#context.isBlind) {
+          this.#code.add(text.slice(from, at));
           this.#fail("its brackets are not closed where the list ends");
           this.state = "closed";
           return end;
         }
-        this.#hidden ??= this.#length + end - from;
+        this.#hidden ??= this.#code.length + end - from;
       }
       this.#see(code);
-      if (!this.#code.isString) this.#hidden = undefined;
+      if (!this.#state.isString) this.#hidden = undefined;
       if (this.#depth > 0) continue;
-      this.#keep(text.slice(from, at + 1));
+      this.#code.add(text.slice(from, at + 1));
       this.#isClosed = true;
       return this.#readEnd(text, at + 1);
     }
-    this.#keep(text.slice(from));
+    this.#code.add(text.slice(from));
     return text.length;
   }
 
   #see(code: number): void {
-    this.#code.see(code);
-    if (!this.#code.isCode) return;
+    this.#state.see(code);
+    if (!this.#state.isCode) return;
     if (code === 40 || code === 91 || code === 123) this.#depth++;
     else if (code === 41 || code === 93 || code === 125) this.#depth--;
   }
@@ -177,14 +178,14 @@ class CallList implements BlockReader {
       this.#write(true);
       return end === undefined ? from : at + end.word.length;
     }
-    this.#writer.text(this.#parts.join(""));
+    this.#writer.text(this.#code.text ?? "");
     return from;
   }
 
   /** @param isEnded if not, the end of the turn decides about the last call */
   #write(isEnded: boolean): void {
-    const code = this.#parts.join("");
-    if (code === "") return this.#fail(`the list is longer than ${this.#limit} characters`);
+    const { text: code } = this.#code;
+    if (code === undefined) return this.#fail(`the list is longer than ${this.#limit} characters`);
     try {
       const calls = readCalls(code, this.#context.limits);
       for (const [index, { name, args }] of calls.entries()) {
@@ -201,18 +202,12 @@ class CallList implements BlockReader {
 
   #fail(reason: string): void {
     const call = this.#writer.call();
-    call.name(firstName(this.#parts.join("")));
+    call.name(firstName(this.#code.text ?? ""));
     call.unreadable(`${reason}. Nothing in the list was run`);
   }
 
   get #limit(): number {
     return this.#context.limits.maxArgumentsLength + MAX_LIST;
-  }
-
-  #keep(piece: string): void {
-    this.#length += piece.length;
-    if (this.#length <= this.#limit) this.#parts.push(piece);
-    else this.#parts = [];
   }
 }
 
