@@ -1,5 +1,11 @@
 import { outputText } from "../../src/stream/history.ts";
-import { withoutMarks, type ToolDescription, type WrittenResult } from "../../src/text/dialect.ts";
+import {
+  countOf,
+  withoutMarks,
+  type TextDialect,
+  type ToolDescription,
+  type WrittenResult,
+} from "../../src/text/dialect.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 
 /** What a prompt says about the tools, with or without a tag around them. */
@@ -11,8 +17,26 @@ ${tag === undefined ? lines : `<${tag}>\n${lines}\n</${tag}>`}`;
 }
 
 /** The outcome of a call, without these marks. */
-export function resultText({ output, isError }: WrittenResult, marks: readonly string[]): string {
-  return withoutMarks(outputText(isError ? { error: output } : output), marks);
+export function resultText(result: WrittenResult, marks: readonly string[]): string {
+  return withoutMarks(outcomeOf(result), marks);
+}
+
+function outcomeOf({ output, isError }: WrittenResult): string {
+  return outputText(isError ? { error: output } : output);
+}
+
+/** Results between two marks each, without these or any other marks in them. */
+export function results(
+  [open, close]: readonly [open: string, close: string],
+  marks: readonly string[],
+  separator = "",
+  textOf = outcomeOf,
+): Pick<TextDialect, "countResults" | "writeResults"> {
+  const own = [close.trim(), open.trim(), ...marks];
+  return {
+    countResults: (message) => countOf(message, open),
+    writeResults: (list) => list.map((result) => `${open}${withoutMarks(textOf(result), own)}${close}`).join(separator),
+  };
 }
 
 /** The tools as models with tool calling have seen them in training: one JSON object per line. */

@@ -1,9 +1,9 @@
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
+import type { TextDialect } from "../../../src/text/dialect.ts";
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "../block.ts";
-import { anyName, endOfName, offer, resultText } from "../prompt.ts";
+import { anyName, endOfName, offer, results } from "../prompt.ts";
 import { Section } from "../section.ts";
 
 /** The first separates the words in the model's tokens; distilled models write the others instead. */
@@ -42,7 +42,6 @@ export const deepseek: TextDialect = {
   start: (writer, context) => (marker) => (CALLS.includes(marker) ? callBlock : section)(writer, context),
   toolName: anyName,
   ends: [...SECTION_ENDS, ...CALL_ENDS],
-  countResults: (message) => countOf(message, RESULT),
   describe: (tools) => `## Tools
 
 ${offer(tools)}
@@ -56,10 +55,8 @@ The results come back between ${RESULT} and ${RESULT_END}, in the order of the c
     const blocks = calls.map(({ name, args }) => `${CALL}${name}${SEPARATOR}${JSON.stringify(args)}${CALL_END}`);
     return `${SECTION}${blocks.join("")}${SECTION_END}`;
   },
-  writeResults: (results) => results.map((result) => `${RESULT}${resultText(result, MARKS)}${RESULT_END}`).join(""),
+  ...results([RESULT, RESULT_END], [...SECTIONS, ...SECTION_ENDS, ...CALLS, ...CALL_ENDS, ...SEPARATORS]),
 };
-
-const MARKS = [RESULT_END, RESULT, ...SECTIONS, ...SECTION_ENDS, ...CALLS, ...CALL_ENDS, ...SEPARATORS];
 
 function section(writer: BlockWriter, context: TextContext): BlockReader {
   return new Section({

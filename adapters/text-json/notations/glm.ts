@@ -1,7 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
-import { anyName, endOfName, offer, resultText } from "../prompt.ts";
+import type { TextDialect } from "../../../src/text/dialect.ts";
+import { anyName, endOfName, offer, results } from "../prompt.ts";
 import { TagBlock, type Tag, type TagNotation } from "../tags.ts";
 
 const CALL = "<tool_call>";
@@ -23,7 +23,6 @@ export const glm: TextDialect = {
   toolName: anyName,
   // With an end mark, a call cut off after a name, or between two parameters, would look complete.
   ends: [],
-  countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
 ${offer(tools, "tools")}
@@ -45,11 +44,8 @@ Values are written as they are, without quotes or escapes; lists and objects as 
         return `${CALL}${name}\n${parameters.join("")}${CALL_END}`;
       })
       .join("\n"),
-  writeResults: (results) =>
-    results.map((result) => `<tool_response>\n${resultText(result, MARKS)}\n</tool_response>`).join("\n"),
+  ...results(["<tool_response>\n", "\n</tool_response>"], [CALL, CALL_END], "\n"),
 };
-
-const MARKS = ["</tool_response>", "<tool_response>", CALL, CALL_END];
 
 const WORDS = [CALL, KEY, CALL_END, VALUE_END];
 

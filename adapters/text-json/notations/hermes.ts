@@ -1,11 +1,11 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { skipSpace } from "../../../src/text/look.ts";
-import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import type { TextDialect } from "../../../src/text/dialect.ts";
 import { BARE, BareCalls, isBare, MESSAGE_ENDS } from "../bare.ts";
 import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { FENCE, FencedCalls } from "../fenced.ts";
-import { anyName, offer } from "../prompt.ts";
+import { anyName, offer, results } from "../prompt.ts";
 
 /** Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
 const OPENS = ["<tool_call>", "<tool_calls>", "<TOOLCALL>", "<|tool_call|>", "<|START_ACTION|>"] as const;
@@ -39,7 +39,6 @@ export const hermes: TextDialect = {
   },
   toolName: anyName,
   ends: CLOSES,
-  countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
 ${offer(tools, "tools")}
@@ -53,16 +52,10 @@ ${CLOSE}
 The results come back in <tool_response> blocks, in the order of the calls.`,
   writeCalls: (calls) =>
     calls.map(({ name, args }) => `${OPEN}\n${JSON.stringify({ name, arguments: args })}\n${CLOSE}`).join("\n"),
-  writeResults: (results) =>
-    results
-      .map(({ name, output, isError }) => {
-        const value = isError ? { name, error: output } : { name, content: output };
-        return `<tool_response>\n${withoutMarks(outputText(value), MARKS)}\n</tool_response>`;
-      })
-      .join("\n"),
+  ...results(["<tool_response>\n", "\n</tool_response>"], [...OPENS, ...CLOSES], "\n", ({ name, output, isError }) =>
+    outputText(isError ? { name, error: output } : { name, content: output }),
+  ),
 };
-
-const MARKS = ["</tool_response>", "<tool_response>", ...OPENS, ...CLOSES];
 
 /** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */
 export function headOfObjects(text: string, at: number): number | "more" | "none" {

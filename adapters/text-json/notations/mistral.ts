@@ -1,11 +1,11 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import type { TextDialect } from "../../../src/text/dialect.ts";
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "../block.ts";
 import { Envelopes, UNESCAPED } from "../envelope.ts";
-import { anyName, endOfName, toolLines } from "../prompt.ts";
+import { anyName, endOfName, results, toolLines } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
 
 const OPEN = "[TOOL_CALLS]";
@@ -24,7 +24,6 @@ export const mistral: TextDialect = {
   start: (writer, context) => () => block(writer, context),
   toolName: anyName,
   ends: [],
-  countResults: (message) => countOf(message, "[TOOL_RESULTS]"),
   describe: (tools) => `[AVAILABLE_TOOLS][${toolLines(tools).replaceAll("\n", ", ")}][/AVAILABLE_TOOLS]
 
 To call functions, end your answer with one list of all calls, in exactly this form:
@@ -34,17 +33,11 @@ ${OPEN}[{"name": "function_name", "arguments": {"parameter": "value"}}]
 The results come back in [TOOL_RESULTS] blocks, in the order of the calls.`,
   writeCalls: (calls) =>
     OPEN + JSON.stringify(calls.map(({ id, name, args }) => ({ name, arguments: args, ...(id !== null && { id }) }))),
-  writeResults: (results) =>
-    results
-      .map(({ id, name, output, isError }) => {
-        const content = isError ? { error: output } : output;
-        const value = { ...(id === null ? { name } : { call_id: id }), content };
-        return `[TOOL_RESULTS]${withoutMarks(outputText(value), MARKS)}[/TOOL_RESULTS]`;
-      })
-      .join(""),
+  ...results(["[TOOL_RESULTS]", "[/TOOL_RESULTS]"], [OPEN, ARGS, CALL_ID], "", ({ id, name, output, isError }) => {
+    const content = isError ? { error: output } : output;
+    return outputText({ ...(id === null ? { name } : { call_id: id }), content });
+  }),
 };
-
-const MARKS = ["[/TOOL_RESULTS]", "[TOOL_RESULTS]", OPEN, ARGS, CALL_ID];
 
 interface Head {
   readonly json: number;

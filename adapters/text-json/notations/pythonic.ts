@@ -1,4 +1,4 @@
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
+import type { TextDialect } from "../../../src/text/dialect.ts";
 import { Kept } from "../../../src/text/kept.ts";
 import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
 import { MAX_HEAD, type BlockReader, type TextContext } from "../../../src/text/notation.ts";
@@ -7,7 +7,7 @@ import { Refusal } from "../../../src/text/python/refusal.ts";
 import { pythonOf } from "../../../src/text/python/write.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
-import { anyName, endOfName, offer, resultText } from "../prompt.ts";
+import { anyName, endOfName, offer, results } from "../prompt.ts";
 import { readCalls } from "../python-calls.ts";
 
 /** Of LFM2, then as Llama 4 sometimes writes them. */
@@ -34,7 +34,6 @@ export const pythonic: TextDialect = {
   start: (writer, context) => (marker) => new CallList(marker, writer, context),
   toolName: anyName,
   ends: CLOSES,
-  countResults: (message) => countOf(message, RESULT),
   describe: (tools) => `# Tools
 
 ${offer(tools)}
@@ -53,10 +52,8 @@ Arguments are Python literals, each with its name. The results come back between
     });
     return `${OPEN}[${list.join(", ")}]${CLOSE}`;
   },
-  writeResults: (results) => results.map((result) => `${RESULT}${resultText(result, MARKS)}${RESULT_END}`).join(""),
+  ...results([RESULT, RESULT_END], [...OPENS, ...CLOSES]),
 };
-
-const MARKS = [RESULT_END, RESULT, ...OPENS, ...CLOSES];
 
 /** How much longer than the arguments of one call a list may be. */
 const MAX_LIST = 1_048_576;

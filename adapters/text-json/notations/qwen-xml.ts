@@ -1,7 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
+import type { TextDialect } from "../../../src/text/dialect.ts";
 import { lookFor } from "../../../src/text/look.ts";
-import { anyName, offer, resultText } from "../prompt.ts";
+import { anyName, offer, results } from "../prompt.ts";
 import { TagBlock, type TagNotation } from "../tags.ts";
 
 /** The second spelling is that of Seed-OSS, which is otherwise the same. */
@@ -27,7 +27,6 @@ export const qwenXml: TextDialect = {
   start: (writer, context) => (marker) => new TagBlock(tags, marker === FUNCTION ? marker : "", writer, context),
   toolName: anyName,
   ends: CLOSES,
-  countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
 ${offer(tools, "tools")}
@@ -53,11 +52,8 @@ Values are written as they are, without quotes or escapes; lists and objects as 
         return `${OPEN}\n${FUNCTION}${name}>\n${parameters.join("")}${FUNCTION_END}\n${CLOSE}`;
       })
       .join("\n"),
-  writeResults: (results) =>
-    results.map((result) => `<tool_response>\n${resultText(result, MARKS)}\n</tool_response>`).join("\n"),
+  ...results(["<tool_response>\n", "\n</tool_response>"], [...OPENS, ...CLOSES, FUNCTION], "\n"),
 };
-
-const MARKS = ["</tool_response>", "<tool_response>", ...OPENS, ...CLOSES, FUNCTION];
 
 const WORDS = [FUNCTION, PARAMETER, FUNCTION_END, PARAMETER_END, ...OPENS, ...CLOSES];
 
