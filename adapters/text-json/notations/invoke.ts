@@ -1,12 +1,9 @@
-import { outputText } from "../../../src/stream/history.ts";
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
-import { invokeTags } from "../invoke-tags.ts";
-import { anyName, offer, resultText } from "../prompt.ts";
-import { TagBlock } from "../tags.ts";
+import type { TextDialect } from "../../../src/text/dialect.ts";
+import { invokeNotation } from "../invoke-tags.ts";
+import { anyName, offer, results } from "../prompt.ts";
 
-/** What the tags begin with: nothing, or the namespace of Claude's. */
-const MARKS = ["", "antml:"];
-const SECTIONS = ["minimax:tool_call", "function_calls"];
+/** Its tags begin with nothing, or with the namespace of Claude's. */
+const tags = invokeNotation(["", "antml:"], ["minimax:tool_call", "function_calls"]);
 
 /**
  * MiniMax M2: a section of `<invoke name="f">` with `<parameter name="key">value</parameter>`. The tool's schema says
@@ -16,16 +13,8 @@ const SECTIONS = ["minimax:tool_call", "function_calls"];
  * @see https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md
  */
 export const invoke: TextDialect = {
-  markers: MARKS.flatMap((mark) =>
-    [...SECTIONS, "invoke"].map((name) => `<${mark}${name}${name === "invoke" ? "" : ">"}`),
-  ),
-  start: (writer, context) => (marker) => {
-    const mark = MARKS.findLast((known) => marker.startsWith(`<${known}`))!;
-    return new TagBlock(invokeTags(mark, SECTIONS), marker.endsWith("invoke") ? marker : "", writer, context);
-  },
+  ...tags,
   toolName: anyName,
-  ends: MARKS.flatMap((mark) => SECTIONS.map((section) => `</${mark}${section}>`)),
-  countResults: (message) => countOf(message, "<response>"),
   describe: (tools) => `# Tools
 
 ${offer(tools, "tools")}
@@ -39,17 +28,5 @@ To call functions, write one block in exactly this form:
 </minimax:tool_call>
 
 Values are written as they are, without quotes or escapes; lists and objects as JSON. The results come back in <response> blocks, in the order of the calls.`,
-  writeCalls(calls) {
-    const invokes = calls.map(({ name, args }) => {
-      const parameters = Object.entries(args).map(
-        ([key, value]) => `<parameter name="${key}">${outputText(value)}</parameter>\n`,
-      );
-      return `<invoke name="${name}">\n${parameters.join("")}</invoke>\n`;
-    });
-    return `<minimax:tool_call>\n${invokes.join("")}</minimax:tool_call>`;
-  },
-  writeResults: (results) =>
-    results.map((result) => `<response>${resultText(result, RESULT_MARKS)}</response>`).join("\n"),
+  ...results(["<response>", "</response>"], tags.markers, "\n"),
 };
-
-const RESULT_MARKS = ["</response>", "<response>", ...invoke.markers];
