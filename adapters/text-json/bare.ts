@@ -4,15 +4,8 @@ import type { BlockWriter } from "../../src/text/writer.ts";
 import { Envelopes } from "./envelope.ts";
 import { ValueEnd } from "./value.ts";
 
-/** What an answer consisting of calls without any mark begins with. */
-export const BARE = ["{", "["] as const;
-
 /** The end of a message and of a turn, of Llama 3, then of Llama 4: servers that show special tokens show these too. */
 export const MESSAGE_ENDS = ["<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>"] as const;
-
-export function isBare(marker: string): boolean {
-  return marker === "{" || marker === "[";
-}
 
 /**
  * Calls without a mark, at the beginning of an answer: `{"name": "f", "parameters": {…}}`, a list of them, or several
@@ -41,12 +34,11 @@ export class BareCalls implements BlockReader {
   read(text: string, from: number): number {
     let at = from;
     if (this.state === "head") {
-      const begin = this.#marker === "{" ? at : beginOfObject(text, at);
-      const head = typeof begin === "string" ? begin : headOfCall(text, begin, this.#context);
+      const head = headOfCalls(this.#marker, text, at, this.#context);
       if (head === "none") this.state = "none";
       if (head !== "yes") return at;
       this.state = "open";
-      this.#begin();
+      this.#value = new ValueEnd();
       this.#feed(this.#marker, 0);
     }
     for (;;) {
@@ -55,18 +47,14 @@ export class BareCalls implements BlockReader {
         if (this.#value !== undefined) return at;
       }
       const next = this.#next(text, at);
-      if (next === "more") return at;
+      if (next === "maybe") return at;
       if (next === undefined) {
         this.state = "closed";
         return this.#close(text, at);
       }
       at = next;
-      this.#begin();
+      this.#value = new ValueEnd();
     }
-  }
-
-  #begin(): void {
-    this.#value = new ValueEnd();
   }
 
   #feed(text: string, from: number): number {
@@ -79,13 +67,13 @@ export class BareCalls implements BlockReader {
   }
 
   /** Where the next call begins. */
-  #next(text: string, from: number): number | "more" | undefined {
+  #next(text: string, from: number): number | "maybe" | undefined {
     const at = endOfGap(text, from);
-    if (at === text.length || lookFor(text, at, this.#ends) === "maybe") return "more";
+    if (at === text.length || lookFor(text, at, this.#ends) === "maybe") return "maybe";
     if (text[at] !== "{") return undefined;
     const near = text.slice(0, at + MAX_HEAD);
     const head = headOfCall(near, at + 1, this.#context);
-    if (head === "more" && near.length - at < MAX_HEAD) return head;
+    if (head === "maybe" && near.length - at < MAX_HEAD) return head;
     return head === "yes" ? at : undefined;
   }
 
@@ -107,8 +95,7 @@ export class BareCalls implements BlockReader {
     const isOver = gap.includes("\n");
     // In a text that was cut off, more might have come on the line.
     if (this.#value !== undefined || !(isOver || this.#context.isWhole)) this.#envelopes.cut();
-    else if (isOver || gap === rest) this.#envelopes.endOfText();
-    else this.#envelopes.unreadable(FOLLOWED);
+    else if (!isOver && gap !== rest) this.#envelopes.unreadable(FOLLOWED);
     return rest === "" ? undefined : rest;
   }
 }
@@ -122,11 +109,17 @@ function endOfGap(text: string, from: number): number {
   return at;
 }
 
-/** The inside of the first object in a list. */
-export function beginOfObject(text: string, at: number): number | "more" | "none" {
+/** What follows a bracket: the head of a call, or that of the first call in a list. */
+export function headOfCalls(
+  bracket: string | undefined,
+  text: string,
+  at: number,
+  context: TextContext,
+): "yes" | "maybe" | "none" {
+  if (bracket === "{") return headOfCall(text, at, context);
   const begin = skipSpace(text, at);
-  if (begin === text.length) return "more";
-  return text[begin] === "{" ? begin + 1 : "none";
+  if (bracket === "[" && begin === text.length) return "maybe";
+  return bracket === "[" && text[begin] === "{" ? headOfCall(text, begin + 1, context) : "none";
 }
 
 const KEYS = ["name", "function", "type", "arguments", "parameters"].map((key) => `"${key}"`);
@@ -135,21 +128,21 @@ const KEYS = ["name", "function", "type", "arguments", "parameters"].map((key) =
  * What follows `{`: the name of a tool, then the beginning of its arguments. `parameters` inside a `function` object
  * describe a tool.
  */
-export function headOfCall(text: string, from: number, context: TextContext): "yes" | "more" | "none" {
+function headOfCall(text: string, from: number, context: TextContext): "yes" | "maybe" | "none" {
   let isNamed = false;
   let isNested = false;
   for (let at = from; ;) {
     at = skipSpace(text, at);
     const key = lookFor(text, at, KEYS);
-    if (key === "maybe") return "more";
+    if (key === "maybe") return "maybe";
     if (key === undefined) return "none";
     at = skipSpace(text, at + key.word.length);
-    if (at === text.length) return "more";
+    if (at === text.length) return "maybe";
     if (text[at] !== ":") return "none";
     at = skipSpace(text, at + 1);
-    if (at === text.length) return "more";
+    if (at === text.length) return "maybe";
     if (key.word === '"arguments"' || key.word === '"parameters"') {
-      if (text[at] === '"' && at + 1 === text.length) return "more";
+      if (text[at] === '"' && at + 1 === text.length) return "maybe";
       if (isNested && key.word !== '"arguments"') return "none";
       return isNamed && (text[at] === "{" || text.startsWith('"{', at)) ? "yes" : "none";
     }
@@ -162,11 +155,11 @@ export function headOfCall(text: string, from: number, context: TextContext): "y
     const end = text.indexOf('"', at + 1);
     const value = text.slice(at + 1, end < 0 ? undefined : end);
     if (/[\\\n]/.test(value) || value.length > MAX_HEAD) return "none";
-    if (end < 0) return "more";
+    if (end < 0) return "maybe";
     if (key.word === '"type"' ? value !== "function" : context.tool(value) === undefined) return "none";
     isNamed ||= key.word !== '"type"';
     at = skipSpace(text, end + 1);
-    if (at === text.length) return "more";
+    if (at === text.length) return "maybe";
     if (text[at] !== ",") return "none";
     at++;
   }

@@ -1,95 +1,208 @@
-import type { BlockReader, TextContext } from "../../src/text/notation.ts";
+import { Kept } from "../../src/text/kept.ts";
+import { lookFor } from "../../src/text/look.ts";
+import { MAX_HEAD, type BlockReader, type TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
-import { UntilMarker } from "./until.ts";
+import { ValueEnd } from "./value.ts";
 
-/** Consumes the JSON of a block. */
+/** Takes the JSON of a block. */
 export interface JsonConsumer {
   feed(piece: string): void;
-  /** Another object or list begins after the closed one; without this method it counts as more of the same. */
+  /** The JSON goes on after it was closed; without this method that counts as more of the same. */
   second?(): void;
   /** The model has ended the block. */
   end(): void;
   /** The text ended before the block did. */
   cut(): void;
+  /** It is text, in which quotes hide nothing. */
+  readonly isText?: boolean;
+}
+
+/** What stands between the marker of a block and its JSON. */
+export interface Head {
+  /** Where the JSON begins. */
+  readonly json: number;
+  /** Called once. */
+  begin(): JsonConsumer;
+  /** The end of the JSON is the end of the block: at once, or once its line shows that it does not go on. */
+  readonly endsWith?: "json" | "line";
 }
 
 export interface JsonBlockParts {
-  /** Where the JSON begins; `more` while it is not known whether this is a block. */
-  head(text: string, at: number): number | "more" | "none";
-  /** Called once the block is known to be one. */
-  begin(): JsonConsumer;
+  /** `maybe` while it is not known whether this is a block. */
+  head(text: string, at: number): Head | "maybe" | "none";
+  /** Whether a text that ends in the head ends in a call. Default: if anything follows the marker. */
+  isCall?(rest: string): boolean;
   /** What ends the block. */
   readonly ends: readonly string[];
-  /** What can only begin the next block, and so ends this one too. */
+  /** What can only begin the next block, and so ends this one too. What stands before its `<` belongs to this one. */
   readonly nexts?: readonly string[];
-  /** The end of the JSON is the end of the block, at once or at the next character; asked once it has begun. */
-  readonly endsWith?: (() => "json" | "next") | undefined;
+  /** Servers may hide the end: if the text ends after closed JSON, the end of the turn decides about the call. */
+  readonly isEndHidden?: boolean;
   readonly context: TextContext;
   /** Receives a call that was cut off before its head was complete. */
   readonly writer: BlockWriter;
 }
 
-/** A block made of a head, JSON and an end marker. */
+/**
+ * A block made of a head, JSON and an end marker. A marker inside a string of the JSON is text of that string.
+ *
+ * With a broken quote, that would swallow everything else. So what follows the first end marker in a string, or begins
+ * with the first `nexts` marker in one, is kept, and given back if no other end comes. If the value is closed after it,
+ * no quote was broken.
+ */
 export class JsonBlock implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly #parts: JsonBlockParts;
-  readonly #until: UntilMarker;
+  readonly #markers: readonly string[];
+  readonly #firsts: ReadonlySet<number>;
   #consumer: JsonConsumer | undefined;
+  #endsWith: Head["endsWith"];
+  #value = new ValueEnd();
+  #kept: Kept | undefined;
 
   constructor(parts: JsonBlockParts) {
-    const { ends, nexts = [], endsWith, context } = parts;
+    const { ends, nexts = [] } = parts;
     this.#parts = parts;
-    this.#until = new UntilMarker({
-      ends,
-      nexts,
-      endsWith,
-      context,
-      take: (piece) => this.#consumer!.feed(piece),
-      second: () => this.#consumer!.second?.(),
-    });
+    this.#markers = [...ends, ...nexts];
+    this.#firsts = new Set(this.#markers.map((marker) => marker.charCodeAt(0)));
   }
 
-  read(text: string, at: number): number {
+  read(text: string, from: number): number {
+    let at = from;
     if (this.#consumer === undefined) {
-      const begin = this.#parts.head(text, at);
-      if (begin === "none") this.state = "none";
-      if (typeof begin === "string") return at;
+      const head = this.#parts.head(text, at);
+      if (head === "none") this.state = "none";
+      if (typeof head === "string") return at;
       this.state = "open";
-      this.#consumer = this.#parts.begin();
-      at = begin;
+      this.#consumer = head.begin();
+      this.#endsWith = head.endsWith;
+      at = head.json;
     }
-    at = this.#until.read(text, at);
-    if (this.#until.isOver) {
-      this.#consumer.end();
-      this.state = "closed";
+    return this.#readJson(this.#consumer, text, at);
+  }
+
+  #readJson(consumer: JsonConsumer, text: string, begin: number): number {
+    const { nexts = [], context } = this.#parts;
+    const isBlind = context.isBlind || consumer.isText === true;
+    let from = begin;
+    let at = begin;
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (this.#firsts.has(code)) {
+        const found = lookFor(text, at, this.#markers);
+        if (found === "maybe") break;
+        if (found !== undefined) {
+          const { word } = found;
+          const end = at + (nexts.includes(word) ? Math.max(0, word.indexOf("<")) : word.length);
+          if (isBlind || !this.#value.isQuoted) return this.#close(text.slice(from, at), end);
+          if (this.#kept === undefined) {
+            // What follows is passed on like the rest of the string, and also kept.
+            this.#pass(text.slice(from, end));
+            from = end;
+            this.#kept = new Kept();
+          }
+        }
+      }
+      if (this.#endsWith === "line" && this.#value.isClosed) {
+        const line = this.#lineAt(text, at);
+        if (line === undefined) break;
+        if (GOES_ON.test(line)) consumer.second?.();
+        return this.#close(text.slice(from, at), at);
+      }
+      if (code <= 32 && !this.#value.isQuoted) continue;
+      if (this.#value.isClosed) {
+        if (code === OPEN || code === OPEN_LIST) {
+          this.#pass(text.slice(from, at));
+          from = at;
+          consumer.second?.();
+        }
+        this.#value = new ValueEnd();
+      }
+      this.#value.see(code);
+      if (!this.#value.isClosed) continue;
+      this.#kept = undefined;
+      if (this.#endsWith === "json") return this.#close(text.slice(from, at + 1), at + 1);
     }
-    return at;
+    this.#pass(text.slice(from, at));
+    // What may be a marker can begin inside the one that came in a string.
+    return Math.max(from, at);
   }
 
   end(rest: string): string | undefined {
-    if (this.#consumer === undefined) {
-      if (rest.trim() === "") return undefined;
-      this.#parts.writer.call().cut();
+    const { context, writer, isCall = isSome, isEndHidden } = this.#parts;
+    const consumer = this.#consumer;
+    if (consumer === undefined) {
+      if (!isCall(rest)) return undefined;
+      writer.call().cut();
       this.state = "closed";
       return undefined;
     }
-    const behind = this.#until.end(rest);
-    // An unclosed quote hid the end: the call was ended, and is broken.
-    if (behind !== undefined) this.#consumer.end();
-    else this.#consumer.cut();
+    const { isClosed } = this.#value;
+    if (this.#endsWith === "line" && isClosed) {
+      if (GOES_ON.test(rest)) consumer.second?.();
+      return rest;
+    }
+    this.#pass(rest);
+    // If the text was not cut off, the first marker in an unclosed string was the end after all.
+    const behind = context.isWhole ? this.#kept?.text : undefined;
+    if (behind !== undefined) this.#end();
+    else if (isEndHidden !== true || !isClosed) consumer.cut();
     return behind;
+  }
+
+  #close(piece: string, at: number): number {
+    this.#pass(piece);
+    this.#end();
+    this.state = "closed";
+    return at;
+  }
+
+  /** Where only its line ends a call, the next call or the end of the turn decides about it. */
+  #end(): void {
+    if (this.#endsWith !== "line") this.#consumer!.end();
+  }
+
+  #pass(piece: string): void {
+    if (piece === "") return;
+    this.#consumer!.feed(piece);
+    this.#kept?.add(piece);
+  }
+
+  /** The rest of a line, or the part of it before the next block; `undefined` while more of it may come. */
+  #lineAt(text: string, at: number): string | undefined {
+    const near = text.slice(at, at + MAX_HEAD);
+    const ends = ["\n", ...(this.#parts.nexts ?? [])].map((word) => near.indexOf(word)).filter((end) => end >= 0);
+    if (ends.length === 0 && near.length < MAX_HEAD) return undefined;
+    return near.slice(0, Math.min(...ends, MAX_HEAD));
   }
 }
 
-/** Consumes JSON that is the arguments of one call. */
+/** Takes JSON that is the arguments of one call. */
 export function argumentsOf(call: CallWriter): JsonConsumer {
   return {
     feed: (piece) => call.args(piece),
-    second: () => call.unreadable(TWO_VALUES),
+    second: () => call.unreadable(UNESCAPED),
     end: () => call.done(),
     cut: () => call.cut(),
   };
 }
 
-/** Servers may send arguments again, but a text never does: which of the two is meant is unknown. */
-export const TWO_VALUES = "it has two values for its arguments";
+/** The same for a new call. */
+export function namedCall(writer: BlockWriter, name: string, id?: string): JsonConsumer {
+  const call = writer.call();
+  call.name(name, id);
+  return argumentsOf(call);
+}
+
+/** A bracket after such a quote has closed the JSON too early: `{"content": "if (c == "}") …"}`. */
+export const UNESCAPED = "its JSON is broken: it has two values, or a quote that is not escaped";
+
+/** What no text begins with, but the rest of a string after such a quote. */
+const GOES_ON = /^[ \t]*["',:;)\]{}\\]/;
+
+const OPEN = 123;
+const OPEN_LIST = 91;
+
+function isSome(rest: string): boolean {
+  return rest.trim() !== "";
+}

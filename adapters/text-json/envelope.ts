@@ -1,6 +1,7 @@
 import { isSpace } from "../../src/text/look.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
+import { UNESCAPED, type JsonConsumer } from "./block.ts";
 import { takesArguments } from "./typed.ts";
 import { ValueEnd } from "./value.ts";
 
@@ -9,7 +10,7 @@ import { ValueEnd } from "./value.ts";
  * are passed on as they come, the name and the id once they are complete. `parameters` is another name for arguments,
  * and all of it may be inside an object `function`.
  */
-export class Envelopes {
+export class Envelopes implements JsonConsumer {
   /** Begun, but not closed. */
   #call: CallWriter | undefined;
   /** Closed. The last one is not ended: the next call or the end of the block does that. */
@@ -17,6 +18,7 @@ export class Envelopes {
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
   readonly #maxKept: number;
+  readonly #isEndHidden: boolean;
   #expected: "object" | "key" | "in key" | "colon" | "value" | "in value" | "next" = "object";
   #key = "";
   #quote = 0;
@@ -33,9 +35,11 @@ export class Envelopes {
   /** The first unknown key: if there are no arguments, that is where the model put them. */
   #strange: string | undefined;
 
-  constructor(writer: BlockWriter, context: TextContext) {
+  /** @param isEndHidden servers may hide the end: if the text ends, the end of the turn decides about a closed call */
+  constructor(writer: BlockWriter, context: TextContext, isEndHidden = false) {
     this.#writer = writer;
     this.#context = context;
+    this.#isEndHidden = isEndHidden;
     // One more than allowed, so that the buffer reports it.
     this.#maxKept = context.limits.maxArgumentsLength + 1;
   }
@@ -58,13 +62,7 @@ export class Envelopes {
 
   /** The text is over. */
   cut(): void {
-    this.#last?.cut();
-    this.#call?.cut();
-  }
-
-  /** The text is over, which may be the end of the block: the end of the turn decides about a closed call. */
-  endOfText(): void {
-    if (this.#last?.hasName() === false) this.#last.done();
+    if (!this.#isEndHidden) this.#last?.cut();
     this.#call?.cut();
   }
 
@@ -133,6 +131,8 @@ export class Envelopes {
       if (this.#strange !== undefined && this.#lacksArguments()) {
         this.#call!.unreadable(`it has ${JSON.stringify(this.#strange)}, but no "arguments": all of them belong there`);
       }
+      // What has no name by now will have none.
+      if (!this.#call!.hasName()) this.#call!.done();
       this.#closed.push(this.#call!);
       this.#call = undefined;
       this.#expected = "object";
@@ -188,9 +188,6 @@ export class Envelopes {
     else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(decoded(this.#kept.join("")));
   }
 }
-
-/** A bracket after such a quote has closed the arguments too early: `{"content": "if (c == "}") …"}`. */
-export const UNESCAPED = "its JSON is broken, perhaps by a quote that is not escaped";
 
 const DOUBLE = 34;
 const SINGLE = 39;

@@ -1,12 +1,28 @@
 import { find, look, lookFor, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
-import { beginOfObject, headOfCall } from "./bare.ts";
+import { BareCalls, headOfCalls } from "./bare.ts";
 import { Envelopes } from "./envelope.ts";
 import { ValueEnd } from "./value.ts";
 
-/** What an answer consisting of calls in a code fence begins with. */
-export const FENCE = "```";
+const FENCE = "```";
+
+/** What an answer begins with that consists of calls without any mark. */
+export const UNMARKED: readonly string[] = ["{", "[", FENCE];
+
+/**
+ * Reads the calls of such an answer.
+ *
+ * @param ends what may stand behind them
+ */
+export function unmarkedCalls(
+  marker: string,
+  ends: readonly string[],
+  writer: BlockWriter,
+  context: TextContext,
+): BlockReader {
+  return new (marker === FENCE ? FencedCalls : BareCalls)(marker, ends, writer, context);
+}
 
 /** How much longer than the arguments of one call the JSON may be. */
 const MAX_JSON = 1_048_576;
@@ -18,7 +34,7 @@ const MAX_JSON = 1_048_576;
  * @see https://github.com/ardanlabs/kronk/pull/950
  * @see https://github.com/ggml-org/llama.cpp/blob/master/common/chat.cpp which reads it anywhere
  */
-export class FencedCalls implements BlockReader {
+class FencedCalls implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly holdsCalls = true;
   readonly #ends: readonly string[];
@@ -29,9 +45,10 @@ export class FencedCalls implements BlockReader {
   readonly #json: string[] = [];
   #length = 0;
   /** All of it, in case it is text. */
-  #raw: string[] = [FENCE];
+  #raw: string[];
 
-  constructor(ends: readonly string[], writer: BlockWriter, context: TextContext) {
+  constructor(marker: string, ends: readonly string[], writer: BlockWriter, context: TextContext) {
+    this.#raw = [marker];
     this.#ends = ends;
     this.#writer = writer;
     this.#context = context;
@@ -78,9 +95,7 @@ export class FencedCalls implements BlockReader {
     this.state = "closed";
     // With something left, or in a text that was cut off, the fence may not have been all of the answer.
     if (this.#expected === "nothing" && rest === "" && this.#context.isWhole) {
-      const envelopes = new Envelopes(this.#writer, this.#context);
-      envelopes.feed(this.#json.join(""));
-      envelopes.endOfText();
+      new Envelopes(this.#writer, this.#context).feed(this.#json.join(""));
     } else {
       this.#giveBack();
       if (rest !== "") this.#writer.text(rest);
@@ -110,14 +125,13 @@ export class FencedCalls implements BlockReader {
 }
 
 /** The rest of the first line, then the head of a call. */
-function headOf(text: string, from: number, context: TextContext): number | "more" | "none" {
+function headOf(text: string, from: number, context: TextContext): number | "maybe" | "none" {
   const [info = ""] = /^(?:json|xml)?[ \t]*\r?/.exec(text.slice(from)) ?? [];
   const line = from + info.length;
-  if (line === text.length || (info === "" && lookFor(text, from, ["json", "xml"]) === "maybe")) return "more";
+  if (line === text.length || (info === "" && lookFor(text, from, ["json", "xml"]) === "maybe")) return "maybe";
   if (text[line] !== "\n") return "none";
   const begin = skipSpace(text, line);
-  if (begin === text.length) return "more";
-  const object = text[begin] === "[" ? beginOfObject(text, begin + 1) : text[begin] === "{" ? begin + 1 : "none";
-  const head = typeof object === "string" ? object : headOfCall(text, object, context);
+  if (begin === text.length) return "maybe";
+  const head = headOfCalls(text[begin], text, begin + 1, context);
   return head === "yes" ? begin : head;
 }

@@ -1,53 +1,73 @@
 import { find, lookFor, skipSpace } from "../../src/text/look.ts";
-import type { BlockReader } from "../../src/text/notation.ts";
+import type { BlockReader, Notation, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
+import { JsonBlock, type Head } from "./block.ts";
 
+/** A notation of sections of calls, in which each call has marks of its own, and may stand without a section. */
 export interface SectionParts {
+  /** What begins a section, and what ends one. */
+  readonly sections: readonly string[];
+  readonly sectionEnds: readonly string[];
   /** What begins a call, and what ends one. */
   readonly begins: readonly string[];
   readonly ends: readonly string[];
-  /** What ends the section. */
-  readonly sectionEnds: readonly string[];
-  /** Reads one call, starting after its mark. */
-  call(): BlockReader;
-  /** Why a mark followed by something else is not a call. */
-  readonly strange: string;
-  readonly writer: BlockWriter;
+  head(text: string, at: number, writer: BlockWriter, context: TextContext): Head | "maybe" | "none";
+  /** What follows the name of a call. */
+  readonly separator: string;
+}
+
+export function sectionNotation(parts: SectionParts): Pick<Notation, "markers" | "start"> {
+  const { sections, sectionEnds, begins, ends, head } = parts;
+  return {
+    markers: [...sections, ...begins],
+    start(writer, context) {
+      const nexts = [...begins, ...sectionEnds];
+      const call = () =>
+        new JsonBlock({ head: (text, at) => head(text, at, writer, context), ends, nexts, context, writer });
+      return (marker) => (begins.includes(marker) ? call() : new Section(parts, nexts, call, writer));
+    },
+  };
 }
 
 /** Calls with their own marks, separated by white space only. Without a call, the section's mark is text. */
-export class Section implements BlockReader {
+class Section implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly #parts: SectionParts;
-  readonly #next: readonly string[];
+  /** What may follow a call. */
+  readonly #nexts: readonly string[];
+  /** Reads one call, starting after its mark. */
+  readonly #callReader: () => BlockReader;
+  readonly #writer: BlockWriter;
   #call: BlockReader | undefined;
   /** Everything up to the end of the call is ignored. */
   #isStrange = false;
 
-  constructor(parts: SectionParts) {
+  constructor(parts: SectionParts, nexts: readonly string[], callReader: () => BlockReader, writer: BlockWriter) {
     this.#parts = parts;
-    this.#next = [...parts.begins, ...parts.sectionEnds];
+    this.#nexts = nexts;
+    this.#callReader = callReader;
+    this.#writer = writer;
   }
 
   read(text: string, from: number): number {
-    const { begins, ends, writer, call, strange } = this.#parts;
+    const { begins, ends, separator } = this.#parts;
     for (let at = from; ;) {
       if (this.#call !== undefined) {
         at = this.#call.read(text, at);
         const { state } = this.#call;
         if (state === "open" || state === "head") return at;
         this.#isStrange = state === "none";
-        if (this.#isStrange) writer.call().unreadable(strange);
+        if (this.#isStrange) this.#writer.call().unreadable(`it does not begin with a name and ${separator}`);
         this.#call = undefined;
       }
       if (this.#isStrange) {
-        const end = find(text, at, [...ends, ...this.#next]);
+        const end = find(text, at, [...ends, ...this.#nexts]);
         if (end.word === undefined) return end.at;
         this.#isStrange = false;
         at = ends.includes(end.word) ? end.at + end.word.length : end.at;
       }
       at = skipSpace(text, at);
-      const next = lookFor(text, at, this.#next);
+      const next = lookFor(text, at, this.#nexts);
       if (next === "maybe") return this.state === "head" ? from : at;
       if (next === undefined && this.state === "head") {
         this.state = "none";
@@ -55,7 +75,7 @@ export class Section implements BlockReader {
       }
       if (next !== undefined && begins.includes(next.word)) {
         this.state = "open";
-        this.#call = call();
+        this.#call = this.#callReader();
         at += next.word.length;
         continue;
       }
@@ -67,7 +87,7 @@ export class Section implements BlockReader {
 
   end(rest: string): string | undefined {
     // Only the mark of the call has come.
-    if (this.#call?.state === "head" && rest.trim() === "") this.#parts.writer.call().cut();
+    if (this.#call?.state === "head" && rest.trim() === "") this.#writer.call().cut();
     return this.#call?.end(rest);
   }
 }

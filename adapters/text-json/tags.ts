@@ -168,8 +168,7 @@ export class TagBlock implements BlockReader {
   /** Models sometimes write them this way: https://github.com/sgl-project/sglang/issues/38924 */
   #jsonOf(call: CallWriter): JsonBlock {
     return new JsonBlock({
-      head: (_, at) => at,
-      begin: () => argumentsOf(call),
+      head: (_, at) => ({ json: at, begin: () => argumentsOf(call) }),
       ends: [this.#notation.callEnd],
       context: this.#context,
       writer: this.#writer,

@@ -1,10 +1,9 @@
 import type { TextDialect } from "../../../src/text/dialect.ts";
-import { look, skipSpace } from "../../../src/text/look.ts";
-import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
+import { lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
-import { argumentsOf, JsonBlock } from "../block.ts";
+import { namedCall, type Head } from "../block.ts";
 import { anyName, endOfName, offer, results } from "../prompt.ts";
-import { Section } from "../section.ts";
+import { sectionNotation } from "../section.ts";
 
 /** The first separates the words in the model's tokens; distilled models write the others instead. */
 const SPACES = ["\u2581", "_", " "] as const;
@@ -18,9 +17,9 @@ const SECTION_ENDS = mark("tool calls end");
 const CALLS = mark("tool call begin");
 const CALL_ENDS = mark("tool call end");
 const SEPARATORS = mark("tool sep");
-const FENCE = "```";
 /** V3 and R1 put the arguments into a code fence. */
-const FENCED_ENDS = CALL_ENDS.flatMap((end) => [end, `${FENCE}${end}`, `${FENCE}\n${end}`]);
+const FENCES = ["```json", "```"];
+const FENCED_ENDS = CALL_ENDS.flatMap((end) => [end, `\`\`\`${end}`, `\`\`\`\n${end}`]);
 
 const [SECTION] = SECTIONS as [string];
 const [SECTION_END] = SECTION_ENDS as [string];
@@ -38,8 +37,14 @@ const [RESULT_END] = mark("tool output end") as [string];
  * @see https://github.com/vllm-project/vllm/pull/23454 for both forms
  */
 export const deepseek: TextDialect = {
-  markers: [...SECTIONS, ...CALLS],
-  start: (writer, context) => (marker) => (CALLS.includes(marker) ? callBlock : section)(writer, context),
+  ...sectionNotation({
+    sections: SECTIONS,
+    sectionEnds: SECTION_ENDS,
+    begins: CALLS,
+    ends: FENCED_ENDS,
+    separator: SEPARATOR,
+    head: headOf,
+  }),
   toolName: anyName,
   ends: [...SECTION_ENDS, ...CALL_ENDS],
   describe: (tools) => `## Tools
@@ -58,66 +63,21 @@ The results come back between ${RESULT} and ${RESULT_END}, in the order of the c
   ...results([RESULT, RESULT_END], [...SECTIONS, ...SECTION_ENDS, ...CALLS, ...CALL_ENDS, ...SEPARATORS]),
 };
 
-function section(writer: BlockWriter, context: TextContext): BlockReader {
-  return new Section({
-    begins: CALLS,
-    ends: CALL_ENDS,
-    sectionEnds: SECTION_ENDS,
-    call: () => callBlock(writer, context),
-    strange: `it does not begin with a name and ${SEPARATOR}`,
-    writer,
-  });
-}
-
-function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
-  let name = "";
-  return new JsonBlock({
-    head(text, at) {
-      const head = headOf(text, at);
-      if (typeof head === "string") return head;
-      name = head.name;
-      return head.json;
-    },
-    begin() {
-      const call = writer.call();
-      call.name(name);
-      return argumentsOf(call);
-    },
-    ends: FENCED_ENDS,
-    nexts: [...CALLS, ...SECTION_ENDS],
-    context,
-    writer,
-  });
-}
-
-interface Head {
-  readonly name: string;
-  readonly json: number;
-}
-
-function headOf(text: string, at: number): Head | "more" | "none" {
+function headOf(text: string, at: number, writer: BlockWriter): Head | "maybe" | "none" {
   const first = nameAt(text, at);
-  const separator = SEPARATORS.map((one) => ({ one, found: look(text, first.end, one) }));
-  const { one } = separator.find(({ found }) => found === "yes") ?? {};
-  if (one === undefined) {
-    const isOpen = first.end === text.length || separator.some(({ found }) => found === "maybe");
-    return isOpen ? "more" : "none";
-  }
-  const behind = skipSpace(text, first.end + one.length);
-  if (behind === text.length) return "more";
-  if (text[behind] === "{") return first.name === "" ? "none" : { name: first.name, json: behind };
-  if (first.name !== "function") return "none";
-  const { name, end } = nameAt(text, behind);
-  if (end === text.length) return "more";
+  const separator = lookFor(text, first.end, SEPARATORS);
+  if (typeof separator !== "object") return separator ?? "none";
+  const behind = skipSpace(text, first.end + separator.word.length);
+  if (behind === text.length) return "maybe";
+  const isPlain = text[behind] === "{";
+  if (!isPlain && first.name !== "function") return "none";
+  const { name, end } = isPlain ? { name: first.name, end: behind } : nameAt(text, behind);
+  const fence = lookFor(text, end, FENCES);
+  if (fence === "maybe") return fence;
+  const json = fence === undefined ? end : skipSpace(text, end + fence.word.length);
   if (name === "") return "none";
-  let json = end;
-  for (const word of [`${FENCE}json`, FENCE]) {
-    const found = look(text, json, word);
-    if (found === "maybe") return "more";
-    if (found === "yes") json = skipSpace(text, json + word.length);
-  }
-  if (json === text.length) return "more";
-  return text[json] === "{" ? { name, json } : "none";
+  if (json === text.length) return "maybe";
+  return text[json] === "{" ? { json, begin: () => namedCall(writer, name) } : "none";
 }
 
 /** A name, and where the white space after it ends. */

@@ -1,11 +1,10 @@
 import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
-import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
-import { BARE, BareCalls, isBare, MESSAGE_ENDS } from "../bare.ts";
-import { argumentsOf, JsonBlock, type JsonConsumer } from "../block.ts";
-import { Envelopes } from "../envelope.ts";
-import { FENCE, FencedCalls } from "../fenced.ts";
+import type { BlockWriter } from "../../../src/text/writer.ts";
+import { MESSAGE_ENDS } from "../bare.ts";
+import { JsonBlock, namedCall } from "../block.ts";
+import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { anyName, endOfName, offer, resultText } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
 
@@ -20,11 +19,10 @@ const PYTHON_TAG = "<|python_tag|>";
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/#user-defined-custom-tool-calling
  */
 export const functionTag: TextDialect = {
-  markers: [OPEN, PYTHON_TAG, ...BARE, FENCE],
-  leading: [...BARE, FENCE],
+  markers: [OPEN, PYTHON_TAG, ...UNMARKED],
+  leading: UNMARKED,
   start: (writer, context) => (marker) => {
-    if (isBare(marker)) return new BareCalls(marker, MESSAGE_ENDS, writer, context);
-    if (marker === FENCE) return new FencedCalls(MESSAGE_ENDS, writer, context);
+    if (UNMARKED.includes(marker)) return unmarkedCalls(marker, MESSAGE_ENDS, writer, context);
     return marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context);
   },
   toolName: anyName,
@@ -46,58 +44,30 @@ The results come back in <function_result> blocks, in the order of the calls.`,
 
 const MARKS = ["</function_result>", "<function_result=", OPEN, CLOSE, PYTHON_TAG, ...MESSAGE_ENDS];
 
+/** The closing bracket of the head may follow the arguments: `<function=f{…}></function>`, `<function=f({…})`. */
+const BRACKETS = ["", ">", ")"];
+
 function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
-  let name = "";
   return new JsonBlock({
     head(text, at) {
       const end = endOfName(text, at);
-      if (end === text.length) return "more";
+      if (end === text.length) return "maybe";
       if (end === at) return "none";
       const json = skipSpace(text, /[>=,(]/.test(text[end]!) ? end + 1 : end);
-      if (json >= text.length) return "more";
-      if (text[json] !== "{") return "none";
-      name = text.slice(at, end);
-      return json;
+      if (json >= text.length) return "maybe";
+      return text[json] === "{" ? { json, begin: () => namedCall(writer, text.slice(at, end)) } : "none";
     },
-    begin() {
-      const call = writer.call();
-      call.name(name);
-      return inBrackets(call);
-    },
-    ends: [CLOSE],
-    nexts: [OPEN],
+    ends: BRACKETS.map((bracket) => bracket + CLOSE),
+    nexts: BRACKETS.map((bracket) => bracket + OPEN),
     context,
     writer,
   });
 }
 
-/** Arguments followed by the closing bracket of the head: `<function=f{…}></function>`, `<function=f({…})`. */
-function inBrackets(call: CallWriter): JsonConsumer {
-  const args = argumentsOf(call);
-  /** The last character, if it may be that bracket. */
-  let held = "";
-  return {
-    ...args,
-    feed(piece) {
-      const text = held + piece;
-      held = /[>)]$/.exec(text)?.[0] ?? "";
-      args.feed(held === "" ? text : text.slice(0, -1));
-    },
-  };
-}
-
 /** Its end is the end of the message, which many servers do not show. */
 function pythonTag(writer: BlockWriter, context: TextContext): BlockReader {
   return new JsonBlock({
-    head: headOfObjects,
-    begin() {
-      const envelopes = new Envelopes(writer, context);
-      return {
-        feed: (piece) => envelopes.feed(piece),
-        end: () => envelopes.end(),
-        cut: () => envelopes.endOfText(),
-      };
-    },
+    head: (text, at) => headOfObjects(text, at, writer, context, true),
     ends: MESSAGE_ENDS,
     nexts: [PYTHON_TAG],
     context,

@@ -1,9 +1,8 @@
 import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
-import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
-import { TWO_VALUES } from "../block.ts";
+import type { BlockWriter } from "../../../src/text/writer.ts";
+import { JsonBlock, namedCall, type JsonConsumer } from "../block.ts";
 import { anyName, offer, resultText } from "../prompt.ts";
-import { UntilMarker } from "../until.ts";
 
 const START = "<|start|>";
 const CHANNEL = "<|channel|>";
@@ -25,7 +24,7 @@ const RETURN = "<|return|>";
 export const harmony: TextDialect = {
   markers: [START, CHANNEL, RECIPIENT],
   leading: [RECIPIENT],
-  start: (writer, context) => (marker) => new HarmonyMessage(marker, writer, context),
+  start: (writer, context) => (marker) => messageBlock(marker, writer, context),
   toolName: anyName,
   ends: [],
   countResults: (message) => countOf(message, `${START}functions.`),
@@ -56,80 +55,33 @@ const ENDS = [CALL, END, RETURN];
 
 const MAX_HEADER = 240;
 
-class HarmonyMessage implements BlockReader {
-  state: BlockReader["state"] = "head";
-  readonly #marker: string;
-  readonly #writer: BlockWriter;
-  readonly #context: TextContext;
-  #until: UntilMarker | undefined;
-  #call: CallWriter | undefined;
-
-  constructor(marker: string, writer: BlockWriter, context: TextContext) {
-    this.#marker = marker;
-    this.#writer = writer;
-    this.#context = context;
-  }
-
-  read(text: string, at: number): number {
-    if (this.#until === undefined) {
-      const message = text.indexOf(MESSAGE, at);
+/** @param marker belongs to the header */
+function messageBlock(marker: string, writer: BlockWriter, context: TextContext): BlockReader {
+  return new JsonBlock({
+    head(text, at) {
+      const end = text.indexOf(MESSAGE, at);
       // Without the beginning of a mark that is still incomplete.
-      const came = message < 0 ? text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, "") : text.slice(at, message);
-      const header = this.#marker + came;
-      if (!isHeader(header)) this.state = "none";
-      if (message < 0 || this.state === "none") return at;
-      this.state = "open";
-      this.#begin(header);
-      at = message + MESSAGE.length;
-    }
-    at = this.#until!.read(text, at);
-    if (this.#until!.isOver) {
-      this.#call?.done();
-      this.state = "closed";
-    }
-    return at;
-  }
+      const came = end < 0 ? text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, "") : text.slice(at, end);
+      const header = marker + came;
+      if (!isHeader(header)) return "none";
+      return end < 0 ? "maybe" : { json: end + MESSAGE.length, begin: () => contentOf(header, writer) };
+    },
+    // An unfinished header of a call is a truncated call; any other stays text.
+    isCall: (rest) => (marker + rest).includes("<|") && recipientOf(marker + rest) !== undefined,
+    ends: ENDS,
+    nexts: [START, CHANNEL],
+    isEndHidden: true,
+    context,
+    writer,
+  });
+}
 
-  end(rest: string): string | undefined {
-    const { state } = this;
-    if (this.#until === undefined) {
-      // An unfinished header of a call is a truncated call; any other stays text.
-      const header = this.#marker + rest;
-      if (!header.includes("<|") || recipientOf(header) === undefined) return undefined;
-      this.#writer.call().cut();
-      this.state = "closed";
-      return undefined;
-    }
-    const behind = this.#until.end(rest);
-    if (state !== "open" || this.#call === undefined) return behind;
-    if (behind !== undefined) this.#call.done();
-    // If its JSON is closed, the server may just have hidden the end mark.
-    else if (!this.#until.isClosed) this.#call.cut();
-    return behind;
-  }
-
-  #begin(header: string): void {
-    const recipient = recipientOf(header);
-    if (recipient !== undefined) {
-      this.#call = this.#writer.call();
-      this.#call.name(recipient.replace(/^functions\./, ""));
-    }
-    const isThought = /<\|channel\|>\s*analysis/.test(header);
-    const take = (piece: string) => {
-      if (this.#call !== undefined) this.#call.args(piece);
-      else if (isThought) this.#writer.reasoning(piece);
-      else this.#writer.text(piece);
-    };
-    // In text, quotes hide nothing.
-    const context = this.#call === undefined ? { ...this.#context, isBlind: true } : this.#context;
-    this.#until = new UntilMarker({
-      ends: ENDS,
-      nexts: [START, CHANNEL],
-      context,
-      take,
-      second: () => this.#call?.unreadable(TWO_VALUES),
-    });
-  }
+function contentOf(header: string, writer: BlockWriter): JsonConsumer {
+  const recipient = recipientOf(header);
+  if (recipient !== undefined) return namedCall(writer, recipient.replace(/^functions\./, ""));
+  const isThought = /<\|channel\|>\s*analysis/.test(header);
+  const feed = (piece: string) => (isThought ? writer.reasoning(piece) : writer.text(piece));
+  return { feed, end() {}, cut() {}, isText: true };
 }
 
 function recipientOf(header: string): string | undefined {

@@ -1,15 +1,18 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import type { TextDialect } from "../../../src/text/dialect.ts";
-import { BARE, BareCalls, isBare, MESSAGE_ENDS } from "../bare.ts";
-import { JsonBlock } from "../block.ts";
+import type { TextContext } from "../../../src/text/notation.ts";
+import type { BlockWriter } from "../../../src/text/writer.ts";
+import { MESSAGE_ENDS } from "../bare.ts";
+import { JsonBlock, type Head } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
-import { FENCE, FencedCalls } from "../fenced.ts";
+import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { anyName, offer, results } from "../prompt.ts";
 
 /** Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
-const OPENS = ["<tool_call>", "<tool_calls>", "<TOOLCALL>", "<|tool_call|>", "<|START_ACTION|>"] as const;
-const CLOSES = ["</tool_call>", "</tool_calls>", "</TOOLCALL>", "<|/tool_call|>", "<|END_ACTION|>"] as const;
+const TAGS = ["tool_call>", "tool_calls>", "TOOLCALL>"];
+const OPENS = [...TAGS.map((tag) => `<${tag}`), "<|tool_call|>", "<|START_ACTION|>"] as const;
+const CLOSES = [...TAGS.map((tag) => `</${tag}`), "<|/tool_call|>", "<|END_ACTION|>"] as const;
 
 const ENDS = [...CLOSES, ...MESSAGE_ENDS];
 
@@ -23,14 +26,12 @@ const [CLOSE] = CLOSES;
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  */
 export const hermes: TextDialect = {
-  markers: [...OPENS, ...BARE, FENCE],
-  leading: [...BARE, FENCE],
+  markers: [...OPENS, ...UNMARKED],
+  leading: UNMARKED,
   start: (writer, context) => (marker) => {
-    if (isBare(marker)) return new BareCalls(marker, ENDS, writer, context);
-    if (marker === FENCE) return new FencedCalls(ENDS, writer, context);
+    if (UNMARKED.includes(marker)) return unmarkedCalls(marker, ENDS, writer, context);
     return new JsonBlock({
-      head: headOfObjects,
-      begin: () => new Envelopes(writer, context),
+      head: (text, at) => headOfObjects(text, at, writer, context),
       ends: CLOSES,
       nexts: OPENS,
       context,
@@ -58,13 +59,19 @@ The results come back in <tool_response> blocks, in the order of the calls.`,
 };
 
 /** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */
-export function headOfObjects(text: string, at: number): number | "more" | "none" {
-  const first = skipSpace(text, at);
-  let next = first;
+export function headOfObjects(
+  text: string,
+  at: number,
+  writer: BlockWriter,
+  context: TextContext,
+  isEndHidden = false,
+): Head | "maybe" | "none" {
+  const json = skipSpace(text, at);
+  let next = json;
   if (text[next] === "[") next = skipSpace(text, next + 1);
-  if (next >= text.length) return "more";
+  if (next >= text.length) return "maybe";
   if (text[next] !== "{") return "none";
   next = skipSpace(text, next + 1);
-  if (next >= text.length) return "more";
-  return /["'a-zA-Z_]/.test(text[next]!) ? first : "none";
+  if (next >= text.length) return "maybe";
+  return /["'a-zA-Z_]/.test(text[next]!) ? { json, begin: () => new Envelopes(writer, context, isEndHidden) } : "none";
 }

@@ -1,9 +1,9 @@
 import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
-import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
+import type { TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
-import { argumentsOf, JsonBlock } from "../block.ts";
+import { namedCall, type Head } from "../block.ts";
 import { anyName, offer, resultText } from "../prompt.ts";
-import { Section } from "../section.ts";
+import { sectionNotation } from "../section.ts";
 
 /** The first spelling is the model's; some checkpoints write the other. */
 const SECTIONS = ["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"] as const;
@@ -24,8 +24,14 @@ const [SECTION_END] = SECTION_ENDS;
  * @see https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/docs/tool_call_guidance.md
  */
 export const kimi: TextDialect = {
-  markers: [...SECTIONS, CALL],
-  start: (writer, context) => (marker) => (marker === CALL ? callBlock : section)(writer, context),
+  ...sectionNotation({
+    sections: SECTIONS,
+    sectionEnds: SECTION_ENDS,
+    begins: [CALL],
+    ends: [CALL_END],
+    separator: ARGUMENTS,
+    head: headOf,
+  }),
   toolName: anyName,
   ends: [...SECTION_ENDS, CALL_END],
   countResults: (message) => countOf(`\n${message}`, "\n## Return of "),
@@ -55,42 +61,18 @@ const MARKS = [...SECTIONS, ...SECTION_ENDS, CALL, CALL_END, ARGUMENTS, "## Retu
 /** Including the white space around it. */
 const MAX_ID = 200;
 
-function section(writer: BlockWriter, context: TextContext): BlockReader {
-  return new Section({
-    begins: [CALL],
-    ends: [CALL_END],
-    sectionEnds: SECTION_ENDS,
-    call: () => callBlock(writer, context),
-    strange: `it does not begin with a name and ${ARGUMENTS}`,
-    writer,
-  });
-}
-
-function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
-  let id = "";
-  return new JsonBlock({
-    head(text, at) {
-      const end = at + text.slice(at, at + MAX_ID + ARGUMENTS.length).indexOf(ARGUMENTS);
-      if (end >= at) {
-        id = text.slice(at, end).trim();
-        return /^[^\s<]+$/.test(id) ? end + ARGUMENTS.length : "none";
-      }
-      // An id contains neither white space nor a mark.
-      const mark = text.indexOf("<", at);
-      const before = text.slice(at, mark < 0 ? undefined : mark);
-      if (/\s/.test(before.trim()) || before.length > MAX_ID) return "none";
-      return mark < 0 || ARGUMENTS.startsWith(text.slice(mark)) ? "more" : "none";
-    },
-    begin() {
-      const call = writer.call();
-      call.name(nameOf(id, context.tool), id);
-      return argumentsOf(call);
-    },
-    ends: [CALL_END],
-    nexts: [CALL, ...SECTION_ENDS],
-    context,
-    writer,
-  });
+function headOf(text: string, at: number, writer: BlockWriter, context: TextContext): Head | "maybe" | "none" {
+  const end = at + text.slice(at, at + MAX_ID + ARGUMENTS.length).indexOf(ARGUMENTS);
+  if (end >= at) {
+    const id = text.slice(at, end).trim();
+    if (!/^[^\s<]+$/.test(id)) return "none";
+    return { json: end + ARGUMENTS.length, begin: () => namedCall(writer, nameOf(id, context.tool), id) };
+  }
+  // An id contains neither white space nor a mark.
+  const mark = text.indexOf("<", at);
+  const before = text.slice(at, mark < 0 ? undefined : mark);
+  if (/\s/.test(before.trim()) || before.length > MAX_ID) return "none";
+  return mark < 0 || ARGUMENTS.startsWith(text.slice(mark)) ? "maybe" : "none";
 }
 
 /** The id, if it names the function that is called; ids of other wires do not. */

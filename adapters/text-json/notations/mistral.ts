@@ -3,8 +3,7 @@ import type { TextDialect } from "../../../src/text/dialect.ts";
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
-import { argumentsOf, JsonBlock } from "../block.ts";
-import { Envelopes, UNESCAPED } from "../envelope.ts";
+import { JsonBlock, namedCall, type Head } from "../block.ts";
 import { anyName, endOfName, results, toolLines } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
 
@@ -39,47 +38,23 @@ The results come back in [TOOL_RESULTS] blocks, in the order of the calls.`,
   }),
 };
 
-interface Head {
-  readonly json: number;
-  readonly name?: string;
-  readonly id?: string | undefined;
-}
-
 /** The mark of the next call ends one whose JSON is broken, so that the next one is read. */
 function block(writer: BlockWriter, context: TextContext): BlockReader {
-  let { name, id }: Partial<Head> = {};
   return new JsonBlock({
-    head(text, at) {
-      const head = headOf(text, at);
-      if (typeof head === "string") return head;
-      ({ name, id } = head);
-      return head.json;
-    },
-    begin() {
-      if (name === undefined) return new Envelopes(writer, context);
-      const call = writer.call();
-      call.name(name, id);
-      return {
-        ...argumentsOf(call),
-        second: () => call.unreadable(UNESCAPED),
-        // Its JSON is closed, but nothing marks its end: the next call or the end of the turn decides.
-        end: () => {},
-      };
-    },
+    head: (text, at) => headOf(text, at, writer, context),
     ends: [],
     nexts: [OPEN],
-    endsWith: () => (name === undefined ? "json" : "next"),
     context,
     writer,
   });
 }
 
-function headOf(text: string, at: number): Head | "more" | "none" {
+function headOf(text: string, at: number, writer: BlockWriter, context: TextContext): Head | "maybe" | "none" {
   const begin = skipSpace(text, at);
-  if (begin === text.length) return "more";
+  if (begin === text.length) return "maybe";
   if (text[begin] === "[" || text[begin] === "{") {
-    const json = headOfObjects(text, at);
-    return typeof json === "string" ? json : { json };
+    const head = headOfObjects(text, at, writer, context);
+    return typeof head === "string" ? head : { ...head, endsWith: "json" };
   }
   // A name follows the mark immediately; a word after a space belongs to a sentence.
   let end = begin > at ? begin : endOfName(text, begin);
@@ -95,6 +70,6 @@ function headOf(text: string, at: number): Head | "more" | "none" {
   const argsMark = look(text, end, ARGS);
   if (argsMark === "yes") end += ARGS.length;
   const json = skipSpace(text, end);
-  if (json === text.length || argsMark === "maybe" || (id === undefined && idMark === "maybe")) return "more";
-  return text[json] === "{" ? { json, name, id } : "none";
+  if (json === text.length || argsMark === "maybe" || (id === undefined && idMark === "maybe")) return "maybe";
+  return text[json] === "{" ? { json, begin: () => namedCall(writer, name, id), endsWith: "line" } : "none";
 }

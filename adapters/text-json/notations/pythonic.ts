@@ -216,16 +216,16 @@ function firstName(code: string): string {
 }
 
 /** `[`, a name and `(`. */
-function headOfList(text: string, from: number): number | "more" | "none" {
+function headOfList(text: string, from: number): number | "maybe" | "none" {
   const at = skipSpace(text, from);
-  if (at === text.length) return "more";
+  if (at === text.length) return "maybe";
   if (text[at] !== LIST) return "none";
   const call = headOfCall(text, at + 1);
   return typeof call === "string" ? call : at;
 }
 
 /** The call of an existing tool, and no argument or the name of one: `[text](link)` and `[f(x)]` are text. */
-function headOfBare(text: string, from: number, context: TextContext): number | "more" | "none" {
+function headOfBare(text: string, from: number, context: TextContext): number | "maybe" | "none" {
   const call = headOfCall(text, from);
   if (typeof call === "string") return call;
   if (context.tool(call.name) === undefined) return "none";
@@ -233,14 +233,14 @@ function headOfBare(text: string, from: number, context: TextContext): number | 
   if (text[at] === ")") return from;
   const [key = ""] = /^[\p{L}\p{N}_$-]*/u.exec(text.slice(at)) ?? [];
   at = skipSpace(text, at + key.length);
-  if (at >= text.length - 1 && look(text, at, "=") !== "no") return "more";
+  if (at >= text.length - 1 && look(text, at, "=") !== "no") return "maybe";
   return key !== "" && text[at] === "=" && text[at + 1] !== "=" ? from : "none";
 }
 
-function headOfCall(text: string, from: number): { name: string; end: number } | "more" | "none" {
+function headOfCall(text: string, from: number): { name: string; end: number } | "maybe" | "none" {
   const begin = skipSpace(text, from);
   const end = endOfName(text, begin);
   const bracket = skipSpace(text, end);
-  if (bracket === text.length) return "more";
+  if (bracket === text.length) return "maybe";
   return end > begin && text[bracket] === "(" ? { name: text.slice(begin, end), end: bracket + 1 } : "none";
 }
