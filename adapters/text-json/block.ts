@@ -197,8 +197,8 @@ export function namedCall(writer: BlockWriter, name: string, id?: string): JsonC
 /** A bracket after such a quote has closed the JSON too early: `{"content": "if (c == "}") …"}`. */
 export const UNESCAPED = "its JSON is broken: it has two values, or a quote that is not escaped";
 
-/** What no text begins with, but the rest of a string after such a quote. */
-const GOES_ON = /^[ \t]*["',:;)\]{}\\]/;
+/** What no text begins with, and what no text has in it, but the rest of a string after such a quote. */
+const GOES_ON = /^[ \t]*["',:;)\]{}\\]|["'][ \t]*[}\]]/;
 
 const OPEN = 123;
 const OPEN_LIST = 91;

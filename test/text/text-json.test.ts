@@ -376,6 +376,7 @@ describe("a quote in the arguments that is not escaped", () => {
     ["harmony", "<|channel|>commentary to=functions.write<|message|>@<|call|>"],
     ["dsml", '<|DSML|invoke name="write">@</|DSML|invoke>'],
   ])("makes no other call of it: %s, %s", async (name, text) => {
+    'foo("} else {")',
     for (const content of contents) {
       const whole = text.replace("@", () => `{"path": "a", "content": "${content}"}`);
       for (const pieces of [[whole], whole.split("")]) {
