@@ -13,8 +13,7 @@ export function dsmlLeaks(marks: readonly string[]): Leaks {
   return {
     marks: marks.flatMap((mark) => [`<${mark}`, `</${mark}`]),
     mend(before, rest) {
-      // No mark is a prefix of another.
-      const mark = marks.find((one) => rest.startsWith(`<${one}`) || rest.startsWith(`</${one}`))!;
+      const mark = marks.findLast((one) => rest.startsWith(`<${one}`) || rest.startsWith(`</${one}`))!;
       if (before.trim() === "") {
         const parameters = parametersOf(rest, mark, false);
         if (parameters === undefined || new Set(parameters.map(([name]) => name)).size < parameters.length)
@@ -61,7 +60,7 @@ function parametersOf(text: string, mark: string, isOpenAtEnd: boolean): Paramet
     parameters.push([name!, json]);
     left = end < 0 ? "" : left.slice(end + close.length).trimStart();
   }
-  const ends = [`</${mark}invoke>`, `</${mark}tool_calls>`, `</${mark}function_calls>`];
+  const ends = ["invoke", "tool_calls", "function_calls", "calls"].map((name) => `</${mark}${name}>`);
   for (const one of ends) if (left.startsWith(one)) left = left.slice(one.length).trimStart();
   return left === "" && (isOpenAtEnd || parameters.length > 0) ? parameters : undefined;
 }

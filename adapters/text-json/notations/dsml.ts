@@ -3,24 +3,27 @@ import { invokeNotation } from "../invoke-tags.ts";
 import { dsmlLeaks } from "../leaks.ts";
 import { anyName, offer, resultText } from "../prompt.ts";
 
-/** The mark as in the model's tokens, then as servers and models spell it. */
+/** The mark as in the model's tokens, as V4.1 writes it, then as servers and models spell it. */
 const MARKS: [string, ...string[]] = [
   "\u{ff5c}DSML\u{ff5c}",
+  "\u{ff5c}DSML\u{ff5c} ",
   "\u{ff5c}\u{ff5c}DSML\u{ff5c}\u{ff5c}",
+  "\u{2016}DSML\u{2016}",
   "|DSML|",
   "||DSML||",
 ];
-/** Of V3.2 and of V4. */
-const SECTIONS = ["function_calls", "tool_calls"];
+/** Of V3.2, V4 and V4.1. */
+const SECTIONS = ["function_calls", "tool_calls", "calls"];
 
 const [MARK] = MARKS;
 
 /**
  * DeepSeek: a section of `<｜DSML｜invoke name="f">` with
  * `<｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter>`. The bars are full-width or ASCII, single or
- * doubled. `string` says whether a value is text or JSON.
+ * doubled, and a space may follow them. `string` says whether a value is text or JSON.
  *
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.2/blob/main/encoding/encoding_dsv32.py
+ * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/deepseekv41_detector.py for V4.1
  */
 export const dsml: TextDialect = {
   ...invokeNotation(MARKS, SECTIONS, (value) => ` string="${typeof value === "string"}"`),
