@@ -24,6 +24,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
   "Granite 3, Phi-4-mini": [`<|tool_call|>[${json}]`, `<|tool_call|>[${json}]<|/tool_call|>`],
   "Hunyuan A13B, Jamba": [`<tool_calls>[${json}]</tool_calls>`, `<tool_calls>[\n  ${json}\n]</tool_calls>`],
   "Nemotron Nano 2": [`<TOOLCALL>[${json}]</TOOLCALL>`],
+  "LongCat-Flash": [`<longcat_tool_call>${json}</longcat_tool_call>`],
   "Command R7B, Command A": [
     `<|START_ACTION|>[\n{"tool_call_id": "0", "tool_name": "get_weather", "parameters": ${args}}\n]<|END_ACTION|>`,
   ],

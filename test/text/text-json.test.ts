@@ -268,6 +268,7 @@ describe("a call of hermes", () => {
 describe("a call of mistral", () => {
   it.each<[string, string, unknown[], string]>([
     ["has its name behind the mark", "[TOOL_CALLS]now{}[TOOL_CALLS]now[ARGS] {}", [{}, {}], ""],
+    ["LongCat", `<longcat_tool_call>${list}</longcat_tool_call>`, [{}, { city: "<TOOLCALL>" }]],
     ["may have an id", "[TOOL_CALLS]now[CALL_ID]abc[ARGS]{} and", [{}], " and"],
     ["is cut behind its name", "[TOOL_CALLS]now", ["truncated"], ""],
     ["is cut behind its id", "[TOOL_CALLS]now[CALL_ID]abc", ["truncated"], ""],

@@ -9,8 +9,8 @@ import { Envelopes } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { anyName, offer, results } from "../prompt.ts";
 
-/** Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
-const TAGS = ["tool_call>", "tool_calls>", "TOOLCALL>"];
+/** Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, LongCat, Phi-4-mini, Command R and A. */
+const TAGS = ["tool_call>", "tool_calls>", "TOOLCALL>", "longcat_tool_call>"];
 const OPENS = [...TAGS.map((tag) => `<${tag}`), "<|tool_call|>", "<|START_ACTION|>"] as const;
 const CLOSES = [...TAGS.map((tag) => `</${tag}`), "<|/tool_call|>", "<|END_ACTION|>"] as const;
 
