@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { rescueTextCalls, textJson, type NotationName, type TextAdapter } from "../../adapters/text-json/index.ts";
 import { notations } from "../../adapters/text-json/notations/index.ts";
-import { defineTool, jsonSchema, ToolUse, type FinishReason, type ToolCallError, type Turn } from "../../src/index.ts";
+import {
+  defineTool,
+  jsonSchema,
+  ToolUse,
+  type FinishReason,
+  type Tool,
+  type ToolCallError,
+  type Turn,
+} from "../../src/index.ts";
 import type { TextDialect } from "../../src/text/dialect.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
 import { readText, textOf } from "./support.ts";
@@ -15,11 +23,17 @@ function outcomesOf({ calls }: Pick<Turn, "calls">): unknown[] {
 }
 
 /** In one piece, and character by character. */
-async function expectRead(adapter: TextAdapter, text: string, outcomes: unknown[], said: string): Promise<void> {
+async function expectRead(
+  adapter: TextAdapter,
+  text: string,
+  outcomes: unknown[],
+  said?: string,
+  tools: readonly Tool[] = sharedTools,
+): Promise<void> {
   for (const pieces of [[text], text.split("")]) {
-    const { turn } = await readText(adapter, pieces, sharedTools);
+    const { turn } = await readText(adapter, pieces, tools);
     expect(outcomesOf(turn)).toEqual(outcomes);
-    expect(turn.text).toBe(said);
+    if (said !== undefined) expect(turn.text).toBe(said);
   }
 }
 
@@ -138,7 +152,7 @@ describe("text from elsewhere", () => {
     const stream = hermes.read(openaiChat.read(body()), { tools });
     const turn = await stream.done();
     expect(turn).toMatchObject({ wire: "text-json/hermes", model: "Qwen/Qwen3-8B", providerFinishReason: "stop" });
-    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{ city: "Oslo" }]);
+    expect(outcomesOf(turn)).toEqual([{ city: "Oslo" }]);
     expect(hermes.assistantMessage(turn)[0]!.content).toContain("<tool_call>");
 
     const cut = await hermes.read(openaiChat.read(new Response(bytes.slice(0, 900))), { tools }).done();
@@ -198,7 +212,7 @@ describe("arguments under another key than their own", () => {
     ...envelope('{"thought": "The time, then.", "name": "clock", "arguments": {}}'),
   ])("are told apart from what else stands in a call: %s, %s", async (name, text) => {
     const { turn } = await readText(textJson(name), [text], [zoned]);
-    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{}]);
+    expect(outcomesOf(turn)).toEqual([{}]);
   });
 
   it.each([
@@ -207,7 +221,7 @@ describe("arguments under another key than their own", () => {
     ...envelope('{"type": "function", "function": {"name": "clock", "strict": true}}'),
   ])("are not missing where the tool has no parameters: %s, %s", async (name, text) => {
     const { turn } = await readText(textJson(name), [text], [clock({})]);
-    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{}]);
+    expect(outcomesOf(turn)).toEqual([{}]);
   });
 
   it("are none either behind a call that has arguments", async () => {
@@ -254,11 +268,12 @@ describe("a call of hermes", () => {
     ["Hunyuan", `<tool_calls>${list}</tool_calls>`, [{}, { city: "<TOOLCALL>" }]],
     ["Nemotron", `<TOOLCALL>${list}</TOOLCALL>`, [{}, { city: "<TOOLCALL>" }]],
     ["Phi", `<|tool_call|>${list}<|/tool_call|>`, [{}, { city: "<TOOLCALL>" }]],
+    ["LongCat", `<longcat_tool_call>${list}</longcat_tool_call>`, [{}, { city: "<TOOLCALL>" }]],
     ["Command", `<|START_ACTION|>${action}<|END_ACTION|>`, [{ city: "Oslo" }]],
   ])("is read in the marks of %s", async (model, text, inputs) => {
     for (const pieces of [[text], text.split("")]) {
       const { turn } = await readText(textJson("hermes"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual(inputs);
+      expect(outcomesOf(turn)).toEqual(inputs);
       expect(turn.calls[0]!.id).toBe(model === "Command" ? "0" : null);
       expect(turn.text).toBe("");
     }
@@ -268,7 +283,6 @@ describe("a call of hermes", () => {
 describe("a call of mistral", () => {
   it.each<[string, string, unknown[], string]>([
     ["has its name behind the mark", "[TOOL_CALLS]now{}[TOOL_CALLS]now[ARGS] {}", [{}, {}], ""],
-    ["LongCat", `<longcat_tool_call>${list}</longcat_tool_call>`, [{}, { city: "<TOOLCALL>" }]],
     ["may have an id", "[TOOL_CALLS]now[CALL_ID]abc[ARGS]{} and", [{}], " and"],
     ["is cut behind its name", "[TOOL_CALLS]now", ["truncated"], ""],
     ["is cut behind its id", "[TOOL_CALLS]now[CALL_ID]abc", ["truncated"], ""],
@@ -293,6 +307,12 @@ describe("a call of mistral", () => {
       " and",
     ],
     ["is none behind a space", "[TOOL_CALLS] now{}", [], "[TOOL_CALLS] now{}"],
+    [
+      "may stand without a list",
+      '[TOOL_CALLS]{"name": "get_weather", "arguments": {"city": "Oslo"}} and',
+      [{ city: "Oslo" }],
+      " and",
+    ],
     ["is none without arguments", "[TOOL_CALLS]now!", [], "[TOOL_CALLS]now!"],
   ])("%s", async (_, text, outcomes, said) => {
     await expectRead(textJson("mistral"), text, outcomes, said);
@@ -303,13 +323,6 @@ describe("a call of mistral", () => {
     const { events } = await readText(textJson("mistral"), text, sharedTools);
     const types = events.map(({ type }) => type);
     expect(types.indexOf("tool-use")).toBeLessThan(types.indexOf("text-delta"));
-  });
-
-  it("may stand without a list", async () => {
-    const text = '[TOOL_CALLS]{"name": "get_weather", "arguments": {"city": "Oslo"}} and';
-    const { turn } = await readText(textJson("mistral"), [text], sharedTools);
-    expect(turn.calls.map(({ input }) => input)).toEqual([{ city: "Oslo" }]);
-    expect(turn.text).toBe(" and");
   });
 });
 
@@ -363,6 +376,7 @@ describe("a quote in the arguments that is not escaped", () => {
     '"}:"b',
     'x"} ", y',
     'x"} }',
+    'foo("} else {")',
   ];
   it.each<[NotationName, string]>([
     ["hermes", '<tool_call>{"name": "write", "arguments": @}</tool_call>'],
@@ -377,7 +391,6 @@ describe("a quote in the arguments that is not escaped", () => {
     ["harmony", "<|channel|>commentary to=functions.write<|message|>@<|call|>"],
     ["dsml", '<|DSML|invoke name="write">@</|DSML|invoke>'],
   ])("makes no other call of it: %s, %s", async (name, text) => {
-    'foo("} else {")',
     for (const content of contents) {
       const whole = text.replace("@", () => `{"path": "a", "content": "${content}"}`);
       for (const pieces of [[whole], whole.split("")]) {
@@ -395,14 +408,11 @@ describe("a quote in the arguments that is not escaped", () => {
     expect(outcomesOf(turn)).toEqual([{ path: "a" }]);
   });
 
-  it.each([" and", "Next.", "\n\n", "[1]", "**So.**", "[", "[TOOL", "  ", " ".repeat(99)])(
+  it.each([" and", "Next.", "\n\n", "[1]", "**So.**", "[", "[TOOL", "  ", " ".repeat(99), ' a {b}\n"}'])(
     "is told from a text behind a call of mistral: %j",
     async (said) => {
       const text = `[TOOL_CALLS]write[ARGS]{"path": "a"}${said}`;
-      for (const pieces of [[text], text.split("")]) {
-        const { turn } = await readText(textJson("mistral"), pieces, [write]);
-        expect([outcomesOf(turn), turn.text]).toEqual([[{ path: "a" }], said]);
-      }
+      await expectRead(textJson("mistral"), text, [{ path: "a" }], said, [write]);
     },
   );
 });
@@ -863,11 +873,7 @@ describe("a call of glm", () => {
   ] as const)("may have a value with calls of %s", async (name) => {
     const content = textOf(loadFixture(`text-json/${name}`, "parallel"));
     const calls = [{ id: null, name: "write_file", args: { content, path: "a" }, tool: undefined, metadata: {} }];
-    const text = notations.glm.writeCalls(calls);
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("glm"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{ content, path: "a" }]);
-    }
+    await expectRead(textJson("glm"), notations.glm.writeCalls(calls), [{ content, path: "a" }], "");
   });
 });
 
@@ -1056,10 +1062,7 @@ describe("a list of Python calls", () => {
       größe: 0,
       "a b": "",
     };
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("pythonic"), pieces, [set]);
-      expect(outcomesOf(turn)).toEqual([expected]);
-    }
+    await expectRead(textJson("pythonic"), text, [expected], "", [set]);
   });
 
   it("is refused where it has more calls than a turn may have", async () => {
@@ -1265,10 +1268,7 @@ describe.each<[NotationName, Tags]>([
       ["invalid_call", written],
     ],
   ])("that has no end does not reach into what follows: %s", async (_, text, outcomes) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson(name), pieces, sharedTools);
-      expect(outcomesOf(turn)).toEqual(outcomes);
-    }
+    await expectRead(textJson(name), text, outcomes);
   });
 
   it.each<[string, string]>([
@@ -1301,12 +1301,7 @@ describe.each<[NotationName, Tags]>([
     ["what begins like a parameter, in code", `["${call("f").split("f")[0]!}", "${value("city", "").slice(0, 12)}"]`],
   ])("may hold %s", async (_, content) => {
     const text = calls(call("write_file", value("content", content), value("path", "a.txt")));
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson(name), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([
-        { content, path: "a.txt" },
-      ]);
-    }
+    await expectRead(textJson(name), text, [{ content, path: "a.txt" }]);
   });
 
   // Its own end could be that of what it is about: it has none for sure.
