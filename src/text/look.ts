@@ -13,7 +13,10 @@ export function look(text: string, at: number, word: string): Look {
  */
 export function lookFor(text: string, at: number, words: readonly string[]): { word: string } | "maybe" | undefined {
   let found: string | undefined;
+  // Most marks share their first character, and many differ in the second.
+  const second = at + 1 < text.length ? text.charCodeAt(at + 1) : undefined;
   for (const word of words) {
+    if (second !== undefined && word.length > 1 && word.charCodeAt(1) !== second) continue;
     const answer = look(text, at, word);
     // It is longer than the rest of the text, and so longer than any match.
     if (answer === "maybe") return answer;
