@@ -10,6 +10,15 @@ import type { BlockWriter } from "./writer.ts";
  * "Let me look. <tool_call>{…}</tool_call> Done."
  *               ^ marker   ^ block reader, to its end
  * ```
+ *
+ * Every rule about calls in text follows from one of these. A call runs only if
+ *
+ * - the model says it rather than quotes it: its marker is outside code and quotes, or, without a marker, it is all that
+ *   the answer begins with; and it is not in thoughts that an answer follows
+ * - what follows the marker can only be a call (the head of a block)
+ * - the model has ended it: by an end mark outside the strings of its arguments or, if the notation has none or servers
+ *   hide it, by closed arguments and a clean end of the turn
+ * - it cannot have ended elsewhere: if a quote or a value has no certain end, it is an error, and what follows is read
  */
 export interface Notation {
   /** What a block begins with. No more text is held back than the longest of them. */
