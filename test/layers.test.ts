@@ -74,6 +74,7 @@ const floors: Record<string, readonly string[]> = {
   ],
   "src/replay": ["src/adapter.ts", "src/wire", "src/time.ts", "src/errors.ts"],
   "src/testing": [
+    "src/source.ts",
     "src/adapter.ts",
     "src/model.ts",
     "src/open-turn.ts",

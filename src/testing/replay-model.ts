@@ -1,9 +1,10 @@
 import type { StreamSource } from "../adapter.ts";
-import type { ConversationAdapter, Model, ModelRequest, ModelTurn } from "../model.ts";
-import { openTurn } from "../open-turn.ts";
+import type { ConversationAdapter, Model, ModelRequest, ModelTurn, ResponseInfo } from "../model.ts";
+import { openTurn, responseInfo } from "../open-turn.ts";
 import type { Recording } from "../replay/recording.ts";
+import { isResponse } from "../source.ts";
 
-/** One answer: a recording, the bytes of a body, the events of a stream, or a function that makes one for a request. */
+/** One answer: a recording, bytes, a `Response`, the events of a stream, or a function that makes one for a request. */
 export type ReplayedTurn<Message = any> = ReplaySource | ((request: ModelRequest<Message>) => ReplaySource);
 type ReplaySource = Recording | Uint8Array | Iterable<unknown> | StreamSource<any>;
 
@@ -40,14 +41,22 @@ export function replayModel<Message>(
         );
       }
       requests.push({ ...request, messages: structuredClone(request.messages) as Message[] });
-      const source = sourceOf(typeof answer === "function" ? answer(request) : answer);
+      const said = typeof answer === "function" ? answer(request) : answer;
+      const events = sourceOf(said);
       const { tools = [], signal, runId } = request;
       return openTurn<unknown>(
-        (events) => adapter.read(events, { tools, signal, runId }),
-        async () => ({ events: source }),
+        (source) => adapter.read(source, { tools, signal, runId }),
+        async () => ({ events, response: isResponse(said) ? await accepted(said) : undefined }),
       );
     },
   };
+}
+
+/** @throws what an SDK throws for a response with an error status */
+async function accepted(response: Response): Promise<ResponseInfo> {
+  const { ok, status, headers } = response;
+  if (!ok) throw Object.assign(new Error(await response.text()), { status, headers });
+  return responseInfo(status, headers);
 }
 
 function sourceOf(source: ReplaySource): AsyncIterable<unknown> {
@@ -56,7 +65,7 @@ function sourceOf(source: ReplaySource): AsyncIterable<unknown> {
   if (ArrayBuffer.isView(source)) return each([source]);
   if (Symbol.iterator in source) return each(source);
   if (Symbol.asyncIterator in source) return source as AsyncIterable<unknown>;
-  if ("body" in source) return source.body ?? each([]);
+  if (isResponse(source)) return source.body ?? each([]);
   throw noSource("then" in source ? "a promise, which must be awaited first" : "another object");
 }
 

@@ -28,3 +28,18 @@ it("fails as a request does that was refused, if its answer throws what the SDK 
   expect((await model.open(request).done()).error).toMatchObject({ code: "provider_error", message: "Overloaded" });
   expect(model.requests).toHaveLength(1);
 });
+
+it("fails as a request does that was refused, if its answer is a Response that says so, and tells of its headers", async () => {
+  const body = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}';
+  const refused = new Response(body, { status: 529, headers: { "retry-after": "7" } });
+  const model = replayModel(anthropic, [refused, new Response("", { headers: { "request-id": "r1" } })]);
+  const turn = model.open(request);
+  expect((await turn.done()).error).toMatchObject({
+    code: "provider_error",
+    message: "The provider refused the request with status 529: Overloaded",
+  });
+  expect(turn.response).toMatchObject({ status: 529, rateLimits: { "retry-after": "7" } });
+  const next = model.open(request);
+  await next.done();
+  expect(next.response).toMatchObject({ status: 200, requestId: "r1" });
+});
