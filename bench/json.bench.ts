@@ -8,36 +8,12 @@
  */
 import { createJsonParser, repairJson, type JsonParser } from "../src/json/index.ts";
 import { collect } from "./measure.ts";
+import { codeLike } from "./wires.ts";
 
 const size = Number(process.argv[2] ?? 4_194_304);
 
-/** The same texts on every machine: a linear congruential generator instead of Math.random(). */
-function words(length: number, seed = 1): string {
-  const list = [
-    "const",
-    "value",
-    "=",
-    '"text";',
-    "\n  return",
-    "fold(",
-    "x,",
-    "y)",
-    "naïve",
-    "{",
-    "}",
-    "\\path",
-    "// 😀\n",
-  ];
-  const parts: string[] = [];
-  let state = seed;
-  for (let total = 0; total < length;) {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    const word = list[state % list.length]!;
-    parts.push(word);
-    total += word.length + 1;
-  }
-  return parts.join(" ").slice(0, length);
-}
+/** Not in Latin-1, so that V8 keeps it in two bytes a character. */
+const words = (length: number) => codeLike(length).replaceAll("é ", "😀");
 
 const texts: Record<string, (length: number) => string> = {
   "one long string": (length) => JSON.stringify({ path: "src/a.ts", content: words(length) }),

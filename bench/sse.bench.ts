@@ -10,6 +10,7 @@ import { createParser } from "eventsource-parser";
 import { createDecoder } from "../src/wire/index.ts";
 import { createLines } from "../src/wire/lines.ts";
 import { createSse } from "../src/wire/sse.ts";
+import { alternate, ratios, spread } from "./measure.ts";
 import { events, packings } from "./sse-input.ts";
 
 const ROUNDS = 15;
@@ -71,37 +72,27 @@ function raise(error: Error): never {
   throw error;
 }
 
-function measure(chunks: readonly Uint8Array[], names: readonly string[]): Map<string, number> {
-  const times = new Map(names.map((name) => [name, [] as number[]]));
-  for (let round = 0; round < ROUNDS + 3; round++) {
+/** @returns milliseconds */
+function timed(run: () => unknown): number {
+  const start = performance.now();
+  run();
+  return performance.now() - start;
+}
+
+console.log(`Node ${process.version}; ratio to ours, median of ${ROUNDS} rounds`);
+for (const [kind, body] of Object.entries(events)) {
+  for (const [packing, chunks] of Object.entries(packings(body))) {
+    const names = Object.keys(rows).filter((name) => name !== "split by hand" || kind.startsWith("chat"));
     for (const name of names) {
-      const start = performance.now();
-      rows[name]!(chunks);
-      if (round >= 3) times.get(name)!.push(performance.now() - start); // the first rounds warm up
+      if (rows[name]!(chunks).length !== body.length) throw new Error(`${kind}, ${packing}: the rows disagree`);
     }
-  }
-  return new Map(names.map((name) => [name, times.get(name)!.toSorted((a, b) => a - b)[ROUNDS >> 1]!]));
-}
-
-function main(): void {
-  console.log(`Node ${process.version}; ratio to ours, median of ${ROUNDS} rounds`);
-  for (const [kind, body] of Object.entries(events)) {
-    for (const [packing, chunks] of Object.entries(packings(body))) {
-      const lists = Object.entries(rows).filter(([name]) => name !== "split by hand" || kind.startsWith("chat"));
-      for (const [, row] of lists) {
-        if (row(chunks).length !== body.length) throw new Error(`${kind}, ${packing}: the rows disagree`);
-      }
-      const medians = measure(
-        chunks,
-        lists.map(([name]) => name),
-      );
-      const cells = lists.map(([name]) => {
-        const base = medians.get(name.endsWith("parsed") ? "ours, parsed" : "ours")!;
-        return `${name} ${(medians.get(name)! / base).toFixed(2)}`;
-      });
-      console.log(`${kind}, ${packing} (${medians.get("ours")!.toFixed(2)} ms): ${cells.join(" | ")}`);
-    }
+    const measured = names.map((name) => ({ run: async () => timed(() => rows[name]!(chunks)) }));
+    const times = await alternate(measured, { runs: ROUNDS, warmUpMs: 20 });
+    const timesOf = (name: string) => times[names.indexOf(name)]!;
+    const cells = names.map((name) => {
+      const base = timesOf(name.endsWith("parsed") ? "ours, parsed" : "ours");
+      return `${name} ${ratios(timesOf(name), base).median.toFixed(2)}`;
+    });
+    console.log(`${kind}, ${packing} (${spread(timesOf("ours")).median.toFixed(2)} ms): ${cells.join(" | ")}`);
   }
 }
-
-main();
