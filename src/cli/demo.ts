@@ -25,7 +25,7 @@ with --live it runs anywhere.
 
 /** Where the recordings are in a checkout; a published package has none. */
 const FIXTURES = resolve(import.meta.dirname, "../../fixtures");
-const PROMPT = "What is the weather in Oslo, which orders of ada are open, and what is 17 * 23? Use the tools.";
+const PROMPT = "What is the weather in Oslo and in Bergen, and which orders of ada are open? Use the tools.";
 
 export async function run(args: readonly string[]): Promise<number> {
   const { values } = parseOptions({

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { calculate } from "../../src/cli/demo-tools.ts";
 import { serveReplay } from "../../src/replay/index.ts";
 import { adapters } from "../adapters.ts";
 import { fixturesDir } from "../fixtures.ts";
@@ -75,21 +74,5 @@ describe("toolstream demo --live", () => {
     expect(status).toBe(1);
     expect(stderr).toContain("No such key.");
     expect(stderr).not.toMatch(/\n\s+at /);
-  });
-});
-
-describe("the demo's calculator", () => {
-  it.each([
-    ["17 * 23", 391],
-    ["2 + 3 * 4 - 1", 13],
-    ["-2^2", -4],
-    ["2^3^2", 512],
-    ["(1.5 + 2.5) / -4", -1],
-  ])("%s = %d", (expression, value) => {
-    expect(calculate(expression)).toBe(value);
-  });
-
-  it.each(["", "1 +", "(1", "1 2", "process.exit()"])("refuses %j", (expression) => {
-    expect(() => calculate(expression)).toThrow("cannot be calculated");
   });
 });
