@@ -22,11 +22,14 @@ export function createProcesses({ shared }: { readonly shared: boolean }): Proce
       const { signal } = settled;
       const answer = Promise.race([once(child, "message", { signal }), once(child, "exit", { signal })]);
       child.send(job);
-      const [said] = (await answer) as [JobResult | { error: string } | number | null];
+      const [said, signalled] = (await answer) as [JobResult | { error: string } | number | null, string?];
       // Removes the other listener.
       settled.abort();
+      if (typeof said !== "object" || said === null) {
+        open.delete(key); // it is disconnected already
+        throw new Error(`The process of a job ended with ${said ?? signalled}.`);
+      }
       if (!shared) child.disconnect();
-      if (typeof said !== "object" || said === null) throw new Error(`The process of a job ended with ${said}.`);
       if ("error" in said) throw new Error(said.error);
       return said;
     },

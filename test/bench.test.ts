@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -11,6 +11,7 @@ import { outcomeOf, runJob, type Result } from "../bench/job.ts";
 import { files, isInstalled, loadPeers, versions } from "../bench/load-peers.ts";
 import { alternate, ratios, spread } from "../bench/measure.ts";
 import { labelOf, PEER_WIRES, quickPlan, wholePlan } from "../bench/plan.ts";
+import { createProcesses } from "../bench/processes.ts";
 import { isFor, responseRows, rows, runAll, seen } from "../bench/rows.ts";
 import { targetsTable } from "../bench/targets.ts";
 import {
@@ -290,6 +291,16 @@ describe("the sums of the benchmark", () => {
       expect(growth === undefined, `${row}, ${size}`).toBe(size === 1024);
       if (row === "floor a") expect(ratio).toBe(1);
     }
+  });
+
+  it("says by which signal a process ended, as one does that has no memory left", async () => {
+    const processes = createProcesses({ shared: false });
+    const job = { workload: "W1", wire: "cohere", packing: "event", rounds: { runs: 1, warmUpMs: 0 } } as const;
+    const ended = expect(processes.run({ ...job, sizes: [{ size: 200, streams: 1 }] })).rejects.toThrow(/with SIGKILL/);
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").trim().split(" ");
+    const worker = children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("bench/worker.ts"));
+    process.kill(Number(worker), "SIGKILL");
+    await ended;
   });
 
   it("measures a handler's start, not its turn", async () => {
