@@ -46,6 +46,8 @@ const only = options.only?.toLowerCase();
 const node = process.version;
 const machine = `${cpus()[0]?.model.trim() ?? "unknown"} x ${availableParallelism()}, ${Math.round(totalmem() / 2 ** 30)} GiB`;
 
+const caution = options.quick ? "A quick run: too short to be exact." : "";
+
 const EXTRAS = ["memory", "imports"] as const;
 
 const labels = [...plan.jobs.map(labelOf), ...EXTRAS].map((label) => label.toLowerCase());
@@ -66,7 +68,9 @@ const results: Result[] = [];
 let ended: EndedMemory | undefined;
 
 say(`toolstream bench: Node ${node}, ${machine}, ${new Date().toISOString().slice(0, 10)}`);
-say(`Ratios to floor a: median of ${plan.jobs[0]!.rounds.runs} rounds, least and most behind it. Smaller is faster.`);
+say(
+  `Ratios to floor a: median of ${plan.jobs[0]!.rounds.runs} rounds, least and most behind it. Smaller is faster. ${caution}`.trim(),
+);
 await measureJobs();
 if (wantsExtras("memory")) {
   ended = measureEnded(plan.ended);
@@ -168,11 +172,10 @@ async function findPeers(): Promise<readonly Peer[]> {
 
 function write(): void {
   const used = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  const kind = options.quick ? "A quick run: too short to be exact." : "";
   const head = [
     "# Results of the benchmark",
     "",
-    `\`npm run bench\` wrote this: Node ${node}, ${machine}, ${new Date().toISOString().slice(0, 10)}. ${kind}`.trim(),
+    `\`npm run bench\` wrote this: Node ${node}, ${machine}, ${new Date().toISOString().slice(0, 10)}. ${caution}`.trim(),
     "",
     "Numbers without a unit are multiples of floor a, the least that a program can do by hand with the same bytes: the median of the rounds, least and most behind it. Compare them, not the times: machines differ. [What the rows mean](../docs/performance.md).",
     "",

@@ -382,6 +382,13 @@ describe("the report of the benchmark", () => {
     expect(ours!.ms).toBeGreaterThan(nothing!.ms);
   });
 
+  it("says of a quick run that it is one", { timeout: 60_000 }, async () => {
+    const main = join(import.meta.dirname, "../bench/main.ts");
+    const args = [main, "--quick", "--no-peers", "--only", "w7 google event"];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    expect(stdout).toContain("Smaller is faster. A quick run: too short to be exact.\n");
+  });
+
   it("prints rows for machines", { timeout: 60_000 }, async () => {
     const main = join(import.meta.dirname, "../bench/main.ts");
     const args = [main, "--quick", "--json", "--no-peers", "--only", "w1 200 b google"];
