@@ -112,7 +112,8 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   for (const [name, found] of cases ?? []) checkCase(name, found);
   const requests: ReceivedRequest[] = [];
   const asked = new Map<string, number>();
-  const answered = new Map<string, number>();
+  /** The turn that is next, and those before it that nobody got, by case and kind. */
+  const answered = new Map<string, { next: number; readonly left: number[] }>();
   let last: Promise<unknown> = Promise.resolve();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -149,7 +150,12 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     asked.set(fixture, count);
     const how = behaviorFor(behavior?.[fixture] ?? found.behavior, count);
     const bodies = bodiesOf(found, kind);
-    const recording = currentBody(`${fixture} ${kind}`, bodies, how);
+    const turns = answered.get(`${fixture} ${kind}`) ?? { next: 0, left: [] };
+    answered.set(`${fixture} ${kind}`, turns);
+    const [turn = turns.next] = turns.left;
+    const isTaken = !isFailure(how);
+    if (isTaken && turns.left.shift() === undefined) turns.next++;
+    const recording = bodies[startOver ? turn % bodies.length : turn];
     if (recording === undefined && sendsBody(how)) {
       // Not a status that clients retry.
       const message =
@@ -159,7 +165,11 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
       return sendError(response, wire, 404, message);
     }
     const isOfSdk = recording !== undefined && wire.endpoint.streams === "sse" && formatOf(recording) === "ndjson";
-    await answer(response, wire, isOfSdk ? sseOf(recording) : recording, how);
+    const left = new AbortController();
+    response.once("close", () => left.abort());
+    await pause(how.delayMs ?? 0, left.signal);
+    if (!response.destroyed) return answer(response, wire, isOfSdk ? sseOf(recording) : recording, how, left.signal);
+    if (isTaken) turns.left.push(turn); // who no longer waited asks again
   }
 
   /** Results come in the order of the requests: the turn that each gets must not depend on how long reading takes. */
@@ -169,22 +179,13 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     return mine;
   }
 
-  function currentBody(name: string, bodies: readonly Recording[], how: ReplayBehavior): Recording | undefined {
-    const count = answered.get(name) ?? 0;
-    if (!isFailure(how)) answered.set(name, count + 1);
-    return bodies[startOver ? count % bodies.length : count];
-  }
-
   async function answer(
     response: ServerResponse,
     wire: Wire,
     recording: Recording | undefined,
     how: ReplayBehavior,
+    left: AbortSignal,
   ): Promise<void> {
-    const left = new AbortController();
-    response.once("close", () => left.abort());
-    await pause(how.delayMs ?? 0, left.signal);
-    if (response.destroyed) return;
     const headers = Object.entries(how.headers ?? {});
     if (recording === undefined || !sendsBody(how)) {
       const status = how.status!;
@@ -197,9 +198,9 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     response.setHeaders(new Headers(headers));
     response.writeHead(200).flushHeaders();
     try {
-      await pipeline(replay(body, { speed, signal: left.signal }), response, { end: false });
+      await pipeline(replay(body, { speed, signal: left }), response, { end: false });
     } catch (error) {
-      if (left.signal.aborted) return; // the client has left
+      if (left.aborted) return; // the client has left
       throw error;
     }
     await end(response, endingOf(how));

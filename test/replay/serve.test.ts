@@ -5,7 +5,7 @@ import { request, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { serveReplay } from "../../src/replay/index.ts";
 import type { Recording, ReplayBehavior, ReplayServer, ServeOptions } from "../../src/replay/index.ts";
 import { temporary } from "../temporary.ts";
@@ -267,6 +267,22 @@ describe("the replay server", () => {
     const { ask } = await conversation({ behavior: { "paper/both": { cut: "reset", times: 1 } } });
     await expect(ask()).rejects.toThrow();
     expect(await ask()).toBe("data: 1\n\n");
+  });
+
+  it("gives the turn again that a client no longer waited for, also beside another request", async () => {
+    const { server, ask } = await conversation({
+      startOver: false,
+      behaviour: { "paper/both": [{ delayMs: 60_000 }] },
+    });
+    const patience = new AbortController();
+    const impatient = { method: "POST", body: '{"stream":true}', signal: patience.signal };
+    const gaveUp = fetch(`${server.url}/paper/both/v1/write`, impatient).catch(() => "gave up");
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    expect(await ask()).toBe("data: 2\n\n");
+    patience.abort();
+    expect(await gaveUp).toBe("gave up");
+    await new Promise((settle) => setTimeout(settle, 200));
+    expect([await ask(), await ask()]).toEqual(["data: 1\n\n", expect.stringContaining("was asked for turn 3")]);
   });
 
   it("begins again with the first turn and the first failure when it is reset", async () => {
