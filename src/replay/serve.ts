@@ -169,7 +169,8 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     response.once("close", () => left.abort());
     await pause(how.delayMs ?? 0, left.signal);
     if (!response.destroyed) return answer(response, wire, isOfSdk ? sseOf(recording) : recording, how, left.signal);
-    if (isTaken) turns.left.push(turn); // who no longer waited asks again
+    // Who no longer waited asks again.
+    if (isTaken) turns.left.splice(turns.left.filter((other) => other < turn).length, 0, turn);
   }
 
   /** Results come in the order of the requests: the turn that each gets must not depend on how long reading takes. */

@@ -272,7 +272,7 @@ describe("the replay server", () => {
   it("gives the turn again that a client no longer waited for, also beside another request", async () => {
     const { server, ask } = await conversation({
       startOver: false,
-      behaviour: { "paper/both": [{ delayMs: 60_000 }] },
+      behavior: { "paper/both": [{ delayMs: 60_000 }] },
     });
     const patience = new AbortController();
     const impatient = { method: "POST", body: '{"stream":true}', signal: patience.signal };
