@@ -1,6 +1,6 @@
 /**
- * Named rewrites from which an adapter assembles its dialect, grouped by what they change. Each is a factory; it
- * reports what it gives up, and nothing if there is no loss.
+ * Named rewrites from which an adapter assembles its dialect, grouped by what they change; functions are those with
+ * options. Each reports what it gives up, and nothing if there is no loss.
  */
 export { inlineRefs, keepLocalRefs, refsAlone } from "./rewrites/refs.ts";
 export {
