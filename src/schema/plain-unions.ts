@@ -19,14 +19,10 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
 
   function guarded(alternatives: readonly unknown[]): unknown[] {
     const all = alternatives.map((one) => partsOf(one).flatMap(constants));
-    const seen = new Map<string, string>();
-    const telling = new Set<string>(); // names of properties with different constants in two alternatives
-    for (const { name, values } of all.flat()) {
-      if ((seen.get(name) ?? values) !== values) telling.add(name);
-      seen.set(name, values);
-    }
+    const seen = Map.groupBy(all.flat(), ({ name }) => name);
     return alternatives.map((one, index) => {
-      const own = all[index]!.filter(({ name }) => telling.has(name));
+      // Properties with another constant in another alternative.
+      const own = all[index]!.filter(({ name, values }) => seen.get(name)!.some((other) => other.values !== values));
       if (own.length === 0) return one;
       const properties = Object.fromEntries(own.map(({ name, schema }) => [name, schema]));
       const required = own.filter(({ isRequired }) => isRequired).map(({ name }) => name);
