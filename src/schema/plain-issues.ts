@@ -73,7 +73,11 @@ export function readIssues(
     if (children.length === 0) return [{ message: "fits more than one of the alternatives, must fit one", path }];
     const from = unit.keywordLocation.length;
     const branches = Map.groupBy(children, (child) => /^\/\d+/.exec(child.keywordLocation.slice(from))?.[0]);
-    const all = Array.from(branches.values(), (list) => ({ list, issues: issuesOf(list, from) }));
+    const all = Array.from(branches.values(), (list) => ({
+      list: list.filter((child) => !isContainer(child)),
+      issues: issuesOf(list, from),
+    }));
+    if (all.length === 1) return all[0]!.issues;
     for (const withDiscriminators of [false, true]) {
       const isOther = (child: OutputUnit) => tellsAnotherKind(child, unit, got, withDiscriminators);
       const likely = all.filter(({ list }) => !list.some(isOther));

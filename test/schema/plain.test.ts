@@ -195,6 +195,13 @@ describe("what the model is told", () => {
       { a: 1 },
       "at.a: must be a string, got a number",
     ],
+    ["the only one", [{ if: { type: "object" }, else: { minimum: 1 } }], 0, "at: must be at least 1, got 0"],
+    [
+      "two types, one of them behind a reference",
+      [{ $ref: "#/$defs/text" }, { type: "number" }],
+      null,
+      "at: must be a string or a number, got null",
+    ],
     [
       "two kinds of strings",
       [{ enum: ["m", "km"] }, { pattern: "^x" }],
@@ -202,7 +209,8 @@ describe("what the model is told", () => {
       'at: fits none of the 2 alternatives (must be one of "m", "km", got "y"; must match the pattern ^x, got "y")',
     ],
   ])("says what is wrong with the alternative of the same type, if there is one: %s", (_, anyOf, at, message) => {
-    expect(issues({ properties: { at: { anyOf } } }, { at })).toEqual([message]);
+    const $defs = { text: { type: "string" } };
+    expect(issues({ properties: { at: { anyOf } }, $defs }, { at })).toEqual([message]);
   });
 
   it("does not call unknown what a part of the schema knows, and what does not fit it", () => {
