@@ -155,6 +155,13 @@ table("keepLocalRefs", [
     },
   ],
   [
+    "keeps in mind where the definitions were",
+    [keepLocalRefs, dropKeywords(["pattern"])],
+    object({ a: { $ref: "#/definitions/A" } }, { definitions: { A: { ...str, pattern: "x" } } }),
+    { ...object({ a: { $ref: "#/$defs/A" } }), $defs: { A: { ...str, description: '(pattern: "x")' } } },
+    ["/definitions/A unsupported:pattern"],
+  ],
+  [
     "tells two targets of one name apart",
     keepLocalRefs,
     object(
