@@ -545,7 +545,7 @@ table("foldAllOf", [
     "does not follow a recursion forever",
     foldAllOf,
     { $defs: { A: { allOf: [{ $ref: "#/$defs/A" }, object({ a: str })] } }, ...object({ a: { $ref: "#/$defs/A" } }) },
-    { $defs: { A: object({ a: str }) }, ...object({ a: { $ref: "#/$defs/A" } }) },
+    { $defs: { A: { $ref: "#/$defs/A", ...object({ a: str }) } }, ...object({ a: { $ref: "#/$defs/A" } }) },
     ["/$defs/A foldAllOf"],
   ],
   [

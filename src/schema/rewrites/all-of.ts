@@ -13,7 +13,7 @@ const counts = new WeakMap<JsonSchema, number>();
 
 /**
  * Merges `allOf` into its node, for dialects without it. Parts without a common form (two patterns, two unions) are a
- * loss: the first stays. A reference in an `allOf` is merged as its target; if that contains the same `allOf` again,
+ * loss: the first stays. A reference in an `allOf` is merged as its target; if that contains the same reference again,
  * only the reference is left. Run {@link refsAlone} after it: a reference that is the only part stays one, next to
  * annotations.
  */
@@ -22,13 +22,13 @@ export const foldAllOf: Rewrite = {
   order: "up",
   apply(node, { root, lose, resolve }) {
     if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
-    /** The references being merged, and how deep in the value each was met. */
-    const open = new Map<string, number>();
-    let depth = 0;
-    const isEnough = () => {
-      const count = (counts.get(root) ?? 0) + (depth > 0 ? 1 : 0);
+    /** The references being merged. */
+    const open = new Set<string>();
+    const isTooMuch = (ref: string) => {
+      if (open.size === 0) return false;
+      const count = (counts.get(root) ?? 0) + 1;
       counts.set(root, count);
-      return depth > 0 && count > MAX_NESTED;
+      return open.has(ref) || count > MAX_NESTED;
     };
     const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, lossOf(lose, "allOf and in a part"));
     const fold = (given: JsonSchema): JsonSchema => {
@@ -39,31 +39,19 @@ export const foldAllOf: Rewrite = {
         const { $ref: ref, ...beside } = branch === false ? {} : branch;
         if (branch === false) lose("A part that nothing fits is left out.");
         else if (typeof ref !== "string" || isOnly(branch, given)) merged = merge(merged, fold(branch));
-        else if ((open.get(ref) ?? depth) !== depth || isEnough()) {
+        else if (isTooMuch(ref)) {
           lose(`${ref} is recursive, or holds too many others: its siblings are left out.`);
           return { $ref: ref };
-        } else merged = merge(merged, merge(beside, targetOf(ref)));
+        } else {
+          open.add(ref);
+          const target = foldAll(without(resolve(ref) ?? {}, ["$defs", "definitions"]));
+          open.delete(ref);
+          merged = merge(merged, merge(beside, target));
+        }
       }
       return merged;
     };
-    const targetOf = (ref: string): JsonSchema => {
-      const found = resolve(ref);
-      if (found === undefined || open.has(ref)) {
-        lose(`${ref} cannot be merged: it points only to itself.`);
-        return {};
-      }
-      open.set(ref, depth);
-      const target = foldAll(without(found, ["$defs", "definitions"]));
-      open.delete(ref);
-      return target;
-    };
-    const foldAll = (given: JsonSchema): JsonSchema => {
-      const merged = fold(given);
-      depth++;
-      const outcome = mapSubschemas(merged, foldAll);
-      depth--;
-      return outcome;
-    };
+    const foldAll = (given: JsonSchema): JsonSchema => mapSubschemas(fold(given), foldAll);
     return closeEvaluated(fold(node));
   },
 };
