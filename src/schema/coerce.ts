@@ -159,7 +159,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
       const after = visitBranch(given, branch, branches, path);
       if (after !== given && isMeant(after, branch)) return after;
       const made = repairs.splice(mark);
-      if (branch !== false && fitsKind(given, conjunction(branch, walk))) akin.push({ after, made });
+      if (fitsKind(given, conjunction(branch, walk))) akin.push({ after, made });
     }
     const [sole, ...others] = akin;
     if (sole === undefined || others.length > 0) return given;

@@ -33,6 +33,7 @@ export function isOfType(value: unknown, types: ReadonlySet<string>): boolean {
 export function conjunction(schema: unknown, walk: Walk): Record<string, unknown>[] {
   const parts: Record<string, unknown>[] = [];
   const add = (part: unknown): void => {
+    if (part === false) parts.push({ not: {} });
     if (!isRecord(part) || parts.includes(part)) return;
     step(walk, parts.length);
     parts.push(part);
@@ -132,7 +133,6 @@ export function fits(
   beside?: readonly Record<string, unknown>[],
 ): boolean {
   step(walk, depth);
-  if (typeof schema === "boolean") return schema;
   const parts = conjunction(schema, walk);
   if (!fitsKind(value, parts)) return false;
   const all = beside && [...beside, ...parts];
