@@ -113,6 +113,10 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
       this.#events = [];
       this.#next = 0;
       this.#letGo();
+    } else if (this.#next === MAX_WAITING) {
+      // A reader who is always a little behind would keep all that was read.
+      this.#events.splice(0, this.#next);
+      this.#next = 0;
     }
     return { value: event, done: false };
   }

@@ -1,4 +1,7 @@
 /** Who reads the events of a run more slowly than they come, or asks for several at once. */
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
@@ -77,5 +80,33 @@ describe("a slow reader", () => {
     await sleep(100);
     controller.abort();
     expect(await stream.result).toMatchObject({ status: "error", error: { code: "aborted" } });
+  });
+
+  it("who is always a little behind holds on to nothing that was read", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    // The model says one more word for each event that is read, after ten words ahead.
+    let ahead = 10;
+    let goOn = () => {};
+    async function* paced(): AsyncIterable<unknown> {
+      for await (const event of longTurn()) {
+        while (ahead === 0) await new Promise<void>((resolve) => (goOn = resolve));
+        ahead--;
+        yield event;
+      }
+    }
+    const model = replayModel(anthropic, [paced, lastTurn]);
+    const events = new Orchestrator({ model, store: memoryStore() }).stream({ input: "Go" })[Symbol.asyncIterator]();
+    const read: WeakRef<object>[] = [];
+    while (read.length < 2_500) {
+      await setImmediate();
+      read.push(new WeakRef((await events.next()).value as object));
+      ahead++;
+      goOn();
+    }
+    await setImmediate();
+    collect();
+    expect(read.filter((event) => event.deref() !== undefined).length).toBeLessThan(1_100);
+    await events.return!();
   });
 });
