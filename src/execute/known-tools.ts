@@ -10,6 +10,7 @@ export interface KnownTools {
 
 /** An array is copied. A registry may grow and a server's tools may change, so these are consulted each time. */
 export function knownTools(source: ToolSource): KnownTools {
+  const namesOf = onceForTools((tools) => toolsByName(tools));
   const first = namesOf(source);
   const now = () => (Array.isArray(source) ? first : namesOf(source));
   return {
@@ -17,5 +18,3 @@ export function knownTools(source: ToolSource): KnownTools {
     all: () => [...now().values()],
   };
 }
-
-const namesOf = onceForTools((tools) => toolsByName(tools));

@@ -4,6 +4,7 @@ import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { Tool } from "../../src/tool/tool.ts";
 import { counted, external, scripted, type ScriptedTurn } from "./script.ts";
 
 const conversationId = "long";
@@ -218,4 +219,23 @@ it("asks once for each principal what it may decide, however many decisions it b
   // Each list asks about each request, and each decision about its own.
   expect(asked).toBe(2 * 40 + 40);
   expect(since(before)).toBeLessThan(40 * 25);
+});
+
+it("looks at the names of its tools as often for a turn with many calls as for one with a single call", async () => {
+  let looks = 0;
+  const watched = ({ name, ...tool }: Tool) =>
+    Object.defineProperty(tool as Tool, "name", { enumerable: true, get: () => (looks++, name) });
+  const made = Array.from({ length: 50 }, (_, n) => counted(`act_${n}`));
+  const tools = [...made.map(({ tool }) => tool), ask].map(watched);
+  const looksFor = async (calls: number) => {
+    const all = Array.from({ length: calls }, (_, n) => ({ name: "act_7", args: { n } }));
+    const model = scripted({ calls: all }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: { tools: () => [...tools] }, store: memoryStore() });
+    looks = 0;
+    expect(await orchestrator.run({ input: "Go" })).toMatchObject({ status: "completed" });
+    return looks;
+  };
+  const one = await looksFor(1);
+  expect((await looksFor(100)) - one).toBeLessThan(99 * 20);
+  expect(made[7]!.inputs).toHaveLength(101);
 });

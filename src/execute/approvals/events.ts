@@ -63,7 +63,7 @@ export class ApprovalEvents {
           if (isAborted(signal)) return;
           if (event !== undefined) yield event;
         }
-        // What was written meanwhile has woken it. Notifications may get lost when a connection breaks; polling does not.
+        // What was written meanwhile has woken it. Notifications may get lost when a connection breaks: then it polls.
         if (entries.length < PAGE) await wakeUp.wait(this.#pollMs);
       }
     } finally {
