@@ -84,6 +84,16 @@ it("what another copy of the library makes is taken: tools, registries, calls, e
   expect(await compile(user, { ...everyone, ...options })).toBe("");
 }, 60_000);
 
+it("what is internal is not in the declarations: it may change", async () => {
+  const user = `
+    import { Templates, type Parser } from "toolstream";
+    export const templates: Parser<unknown>["templates"] = new Templates(() => undefined);
+    export const members: { [Name in keyof Templates]: never } = {};
+  `;
+  const options = { lib: ["es2023", "dom"], types: [], module: "nodenext", skipLibCheck: true };
+  expect(await compile(user, { ...everyone, ...options })).toBe("");
+}, 60_000);
+
 function compile(user: string, compilerOptions: object): Promise<string> {
   writeFileSync(join(folder, "user.ts"), user);
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["user.ts"] }));

@@ -67,6 +67,7 @@ export class ToolCall {
     showGetters(ToolCall.prototype, ["invocationId", "id", "name", "input", "outcome"]);
   }
 
+  /** @internal */
   constructor(state: CallState) {
     this.#state = state;
   }

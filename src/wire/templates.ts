@@ -41,7 +41,7 @@ interface Kind {
  * nothing is kept of what stood in the changing places.
  */
 export class Templates {
-  /** The template of the last event found. */
+  /** The template of the last event found. @internal */
   found: Template | undefined;
   #templates: Template[] = [];
   readonly #kinds = new Map<string, Kind>();
@@ -61,6 +61,7 @@ export class Templates {
    *
    * @param last the template of the event before; this event does not fit it. What followed it last time mostly does
    * again.
+   * @internal
    */
   find(bytes: Uint8Array, at: number, last?: Template): number {
     const templates = this.#templates;
@@ -86,12 +87,12 @@ export class Templates {
     return end;
   }
 
-  /** A stream begins. Even if no template fitted earlier ones, this one gets some credit to learn from. */
+  /** A stream begins. Even if no template fitted earlier ones, this one gets some credit to learn from. @internal */
   begin(): void {
     this.#credit = Math.min(MAX_CREDIT, this.#credit + START);
   }
 
-  /** An event that fitted no template, and its parsed data. */
+  /** An event that fitted no template, and its parsed data. @internal */
   learn(event: PlainEvent, value: unknown): void {
     const { head, data } = event;
     if (this.#credit < LEARNING || head.length + data.length > MAX_LENGTH) return;
