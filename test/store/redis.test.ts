@@ -163,6 +163,14 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
       await vi.waitFor(() => expect(seen).toContain("a"));
     }, 20_000);
 
+    it("counts an answer that came in time, though this process was busy until the time was over", async () => {
+      const { store } = storeOf(await clientOf(server.port), { timeoutMs: 300 });
+      const { version } = await store.put("a", 1);
+      const answer = store.get("a");
+      setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)); // once it is asked
+      expect(await answer).toMatchObject({ version });
+    });
+
     it("says when the server does not answer in time", async () => {
       const { store } = storeOf(await clientOf(server.port), { timeoutMs: 50 });
       await admin.client("PAUSE", 300, "ALL");
