@@ -48,27 +48,21 @@ export function readDefinition(value: unknown): Definition {
   if (effect !== undefined && !EFFECTS.includes(effect)) {
     throw invalid(`"effect" is "read", "idempotent" or "write", got ${JSON.stringify(effect).slice(0, 200)}`);
   }
-  if (!isRecord(metadata)) throw invalid(`"metadata" is an object, got ${kindOf(metadata)}`);
-  if (outputSchema !== undefined && !isRecord(outputSchema)) {
-    throw invalid(`"outputSchema" is an object, got ${kindOf(outputSchema)}`);
-  }
   return {
     name,
     description,
     inputSchema: readInputSchema(inputSchema, parameters),
-    outputSchema: outputSchema === undefined ? undefined : foreignSchema(outputSchema),
+    outputSchema: outputSchema === undefined ? undefined : foreignSchema(objectOf('"outputSchema"', outputSchema)),
     effect: effect as Effect | undefined,
-    metadata,
+    metadata: objectOf('"metadata"', metadata),
   };
 }
 
 function readInputSchema(inputSchema: unknown, parameters: unknown): Schema {
-  const given = inputSchema ?? parameters ?? {};
-  if (!isRecord(given)) {
-    throw invalid(`"${given === inputSchema ? "inputSchema" : "parameters"}" is an object, got ${kindOf(given)}`);
-  }
-  if (given === inputSchema || typeof given["type"] === "string") return withInputRoot(foreignSchema(given));
-  return parametersSchema(given);
+  if (inputSchema !== undefined && inputSchema !== null)
+    return withInputRoot(foreignSchema(objectOf('"inputSchema"', inputSchema)));
+  const given = objectOf('"parameters"', parameters ?? {});
+  return typeof given["type"] === "string" ? withInputRoot(foreignSchema(given)) : parametersSchema(given);
 }
 
 /** The short form. Parameters with a default are filled in, and so never required; unknown properties are refused. */
@@ -77,9 +71,7 @@ function parametersSchema(parameters: Record<string, unknown>): Schema {
   const required: string[] = [];
   const defaults: [string, unknown][] = [];
   for (const [name, parameter] of Object.entries(parameters)) {
-    if (!isRecord(parameter))
-      throw invalid(`the parameter ${JSON.stringify(name)} is an object, got ${kindOf(parameter)}`);
-    const { required: isRequired, ...rest } = parameter;
+    const { required: isRequired, ...rest } = objectOf(`the parameter ${JSON.stringify(name)}`, parameter);
     const isList = Array.isArray(isRequired); // JSON Schema's `required` of an object
     if (isRequired !== undefined && typeof isRequired !== "boolean" && !isList) {
       throw invalid(`"required" of the parameter ${JSON.stringify(name)} is true or false, got ${kindOf(isRequired)}`);
@@ -117,6 +109,11 @@ function withDefaults(schema: Schema, defaults: readonly (readonly [string, unkn
       return { ok: true, value: Object.fromEntries([...Object.entries(given), ...filled]) } as const;
     },
   });
+}
+
+function objectOf(what: string, value: unknown): Record<string, unknown> {
+  if (isRecord(value)) return value;
+  throw invalid(`${what} is an object, got ${kindOf(value)}`);
 }
 
 function invalid(reason: string): ToolError {
