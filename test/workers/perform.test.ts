@@ -156,6 +156,7 @@ describe("a job that does not begin, and leaves no record", () => {
 
   it.each<[string, (data: any) => unknown, string]>([
     ["no data", () => undefined, "[invalid_call] This job cannot be performed: it has no data."],
+    ["a text", () => "act", "it has no data"],
     ["a newer version", (data) => ({ ...data, version: 2 }), "it was written by a newer version (2)"],
     ["no version", ({ version: _, ...data }) => data, "it is damaged"],
     ["no key", ({ context: { idempotencyKey: _, ...context }, ...data }) => ({ ...data, context }), "it is damaged"],
@@ -169,6 +170,7 @@ describe("a job that does not begin, and leaves no record", () => {
     ],
     ["another definition", (data) => ({ ...data, definition: "sha256:00" }), "[definition_changed] The workers have"],
     ["an input that does not fit", (data) => ({ ...data, input: '{"n":"1"}' }), "[invalid_input] The input of act"],
+    ["an input that is no JSON", (data) => ({ ...data, input: "{" }), "[invalid_input] The input of act"],
   ])("%s", async (_, edit, message) => {
     const { work, ran, store, tool, context } = setUp();
     const data = edit(await jobOf(tool, { n: 1 }, context, {}));
