@@ -19,9 +19,10 @@ export interface CheckedDefinition {
 const MAX_TEXT = 32_768;
 
 /**
+ * @param known the last one of this name: if nothing that was shown has changed, its schemas are not read again
  * @throws ToolError `invalid_tool`, `too_large` for a definition that is malformed, or too costly
  */
-export async function checkDefinition(definition: unknown): Promise<CheckedDefinition> {
+export async function checkDefinition(definition: unknown, known?: CheckedDefinition): Promise<CheckedDefinition> {
   if (!isDefinition(definition)) {
     throw new ToolError("invalid_tool", "its name, title, description or schemas are not of the kind that MCP says.");
   }
@@ -37,11 +38,13 @@ export async function checkDefinition(definition: unknown): Promise<CheckedDefin
   for (const text of [title, description]) {
     if ((text?.length ?? 0) > MAX_TEXT) throw new ToolError("too_large", `its description is longer than ${MAX_TEXT}.`);
   }
+  const digest = await digestOf({ name, title, description, inputSchema, outputSchema, annotations });
+  if (known?.digest === digest) return { ...known, definition };
   return {
     definition,
     inputSchema: withInputRoot(foreignSchema(inputSchema, true)),
     outputSchema: outputSchema === undefined ? undefined : usable(outputSchema),
-    digest: await digestOf({ name, title, description, inputSchema, outputSchema, annotations }),
+    digest,
   };
 }
 

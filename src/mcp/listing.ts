@@ -23,9 +23,15 @@ const MAX_PAGES = 100;
 /**
  * Lists a server's tools, across all pages.
  *
+ * @param known those of the last list
  * @throws ToolError `server_failed`, `timeout`, `aborted`; `too_large` for an endless list
  */
-export async function listTools(client: McpClient, maxTools: number, options: RequestOptions): Promise<Listing> {
+export async function listTools(
+  client: McpClient,
+  maxTools: number,
+  options: RequestOptions,
+  known: Listing["tools"],
+): Promise<Listing> {
   const tools = new Map<string, CheckedDefinition>();
   const skipped: SkippedMcpTool[] = [];
   const seen = new Set<string>(); // names that differ only in case are the same to a reader
@@ -38,7 +44,7 @@ export async function listTools(client: McpClient, maxTools: number, options: Re
     }
     seen.add(name.toLowerCase());
     try {
-      tools.set(name, await checkDefinition(definition));
+      tools.set(name, await checkDefinition(definition, known.get(name)));
     } catch (error) {
       if (!isToolError(error)) throw error;
       skip(error.code, error.message);

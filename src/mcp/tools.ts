@@ -45,7 +45,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   const prefix = options.prefix ?? ownPrefix(server?.name);
   const request: RequestOptions = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
 
-  let listing: Listing;
+  let listing: Listing = { tools: new Map(), skipped: [] };
   let listedAt = -Infinity;
   /** How many changes the server has announced, and how many it had when `listing` was requested. */
   let changes = 0;
@@ -80,7 +80,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   async function listNow(by?: AbortSignal): Promise<void> {
     const changesThen = changes;
     const askedAt = performance.now();
-    const fresh = await listTools(client, maxTools, { ...request, ...(by === undefined ? {} : { signal: by }) });
+    const fresh = await listTools(client, maxTools, { ...request, ...(by && { signal: by }) }, listing.tools);
     if (changesThen < listedChanges) return; // a later listing was faster
     listing = fresh;
     listedAt = askedAt;
