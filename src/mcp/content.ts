@@ -14,10 +14,10 @@ import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
  * the text still has them, and is used if the tool does not promise structure.
  *
  * @throws ToolError `invalid_answer` for a number that cannot be kept, if the tool promises structure or there is no
- *   text
+ *   text, unless it says that it failed
  */
 export function resultOf(
-  { structuredContent, content = [] }: McpResult,
+  { structuredContent, content = [], isError }: McpResult,
   { outputSchema }: Pick<McpToolDefinition, "outputSchema">,
 ): unknown {
   const text = textOf(content);
@@ -28,7 +28,7 @@ export function resultOf(
     const json = JSON.stringify(structuredContent);
     return isPromised || repeats(text, structuredContent, json) ? structuredContent : `${text}\n${json}`;
   }
-  if (!isPromised && text !== "") return text;
+  if (!isPromised && (text !== "" || isError === true)) return text;
   throw new ToolError("invalid_answer", `The tool's result has a number that cannot be kept exactly (near ${lost}).`);
 }
 

@@ -364,6 +364,11 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       '{"error":"quota","limit":5}',
     ],
     ["nothing", { content: [] }, "The tool failed and says no more."],
+    [
+      "a number that cannot be kept",
+      { content: [], structuredContent: { order: 2 ** 60 } },
+      "The tool failed and says no more.",
+    ],
   ])("gives the model what there is of a failure with %s", async (_name, result, message) => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => ({ ...result, isError: true }))));
     expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "tool_failed", message });
