@@ -55,7 +55,7 @@ export class PythonReader {
   partsOf(statement: SyntaxNode): { readonly variable: string | undefined; readonly value: SyntaxNode } {
     const children = childrenOf(statement);
     if (statement.name === "ExpressionStatement" && children.length === 1) {
-      return { variable: undefined, value: withoutAwait(children[0]!) };
+      return { variable: undefined, value: inner(children[0]!) };
     }
     if (statement.name !== "AssignStatement") {
       throw new Refusal(`${whatIs(statement.name)} cannot be run here: a block holds calls and assignments`);
@@ -65,7 +65,7 @@ export class PythonReader {
     if (parts.length !== 3 || target!.name !== "VariableName" || operator!.name !== "AssignOp") {
       throw new Refusal("an assignment has one name on its left, and one value on its right");
     }
-    return { variable: this.text(target!), value: withoutAwait(value!) };
+    return { variable: this.text(target!), value: inner(value!) };
   }
 
   /** The name of the function that is called, if this is a call. */
@@ -80,12 +80,10 @@ export class PythonReader {
 
   value(given: SyntaxNode, depth = 0): Value {
     if (depth > this.#maxDepth) throw new Refusal(`it nests deeper than ${this.#maxDepth} levels (limits.maxDepth)`);
-    const node = withoutAwait(given);
+    const node = inner(given);
     const text = this.#literal(node);
     if (text !== undefined) return { kind: "json", text };
     switch (node.name) {
-      case "ParenthesizedExpression":
-        return this.value(itemsOf(node)[0]!, depth + 1);
       case "ArrayExpression":
       case "TupleExpression":
         return { kind: "list", items: this.#items(node).map((item) => this.value(item, depth + 1)) };
@@ -121,8 +119,6 @@ export class PythonReader {
         return WORDS.get(this.text(node));
       case "UnaryExpression":
         return this.#signed(node);
-      case "ParenthesizedExpression":
-        return this.#literal(itemsOf(node)[0]!);
       default:
         return undefined;
     }
@@ -165,18 +161,18 @@ export class PythonReader {
 
   /** A key as `json.dumps` writes it. */
   #key(node: SyntaxNode): string {
-    const text = this.#literal(node);
+    const text = this.#literal(inner(node));
     if (text === undefined) throw new Refusal("the keys of a dict must be strings");
     return text.startsWith('"') ? (JSON.parse(text) as string) : text;
   }
 
   #part(node: SyntaxNode, depth: number): Value {
     const source = this.text(node);
-    const [owner, mark, inner] = childrenOf(node);
+    const [owner, mark, part] = childrenOf(node);
     const of = this.value(owner!, depth + 1);
-    if (mark!.name === ".") return partOf(of, this.text(inner!), source);
+    if (mark!.name === ".") return partOf(of, this.text(part!), source);
     if (childrenOf(node).length !== 4) throw new Refusal("a slice is not evaluated");
-    const index = this.#literal(inner!);
+    const index = this.#literal(inner(part!));
     const step: unknown = index === undefined ? undefined : JSON.parse(index);
     if (typeof step !== "string" && !Number.isInteger(step))
       throw new Refusal(`the index in ${source} must be a string or an integer`);
@@ -216,9 +212,11 @@ export class PythonReader {
 const F_STRING = "an f-string is not evaluated: write the text itself, or pass the variable as its own argument";
 const STARRED = "a starred argument is not unpacked: write each argument";
 
-/** All results are awaited anyway. */
-function withoutAwait(node: SyntaxNode): SyntaxNode {
-  return node.name === "AwaitExpression" ? node.lastChild! : node;
+/** A value in brackets is that value, and all results are awaited anyway. */
+function inner(node: SyntaxNode): SyntaxNode {
+  if (node.name === "ParenthesizedExpression") return inner(itemsOf(node)[0]!);
+  const awaited = node.name === "AwaitExpression" ? node.lastChild! : node;
+  return awaited.name === "ParenthesizedExpression" ? inner(awaited) : awaited;
 }
 
 /** Without brackets, commas and comments. */

@@ -299,14 +299,14 @@ describe("what is refused, with a reason", () => {
     expect(calls.some(({ outcome }) => outcome instanceof ToolUse)).toBe(false);
   });
 
-  it("says which call it is", async () => {
-    const { calls } = await turnOf(`f(f"{x}")`);
+  it.each([`f(f"{x}")`, `x = (await f(f"{x}"))`])("says which call it is: %s", async (code) => {
+    const { calls } = await turnOf(code);
     expect(calls[0]!.name).toBe("f");
-    const { code, message } = calls[0]!.outcome as ToolCallError;
-    expect([code, message]).toEqual([
-      "invalid_call",
-      "The call of f cannot be read: an f-string is not evaluated: write the text itself, or pass the variable as its own argument. Correct it and send it again.",
-    ]);
+    expect(calls[0]!.outcome).toMatchObject({
+      code: "invalid_call",
+      message:
+        "The call of f cannot be read: an f-string is not evaluated: write the text itself, or pass the variable as its own argument. Correct it and send it again.",
+    });
   });
 
   it("is told with the line, and takes no number from the calls behind it", async () => {
