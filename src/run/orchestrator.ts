@@ -391,7 +391,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       const feed = isHeard ? await followEvents(store, executor, checkpoint.head.runId, tell) : undefined;
       stop = await this.#stopped(loop, checkpoint).finally(() => feed?.end().catch(() => {}));
     } catch (error) {
-      const { code, message } = isToolError(error) ? error : { code: "execution_failed" as const, message: String(error) };
+      const { code, message } = isToolError(error)
+        ? error
+        : { code: "execution_failed" as const, message: String(error) };
       // If this fails too, the lease expires by itself.
       await checkpoint.release({ status: "error", error: { code, message } }).catch(() => checkpoint.abandon());
       throw error;
