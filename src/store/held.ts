@@ -99,6 +99,8 @@ export class HeldEntry<Value> {
       try {
         return (await this.#store.put(this.#key, value, { expectedVersion: this.#version })).version;
       } catch (error) {
+        // The next attempt finds out, and whether the entry is still there then.
+        if (!isConflict(error) && this.#pausesMs.length > 0) throw error;
         const stored = await this.#store.get<Value>(this.#key);
         if (stored !== undefined && orderedText(stored.value) === orderedText(value)) return stored.version;
         if (!isConflict(error) || tries >= MAX_TRIES || !this.#isOurs(stored)) throw error;
