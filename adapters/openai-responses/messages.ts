@@ -72,7 +72,7 @@ function withoutReference(native: NativeItem): NativeItem[] {
 /** The length of the text of all messages. */
 function lengthOf(items: readonly WireItem[]): number {
   const parts = items.flatMap(({ type, content }) => (type === "message" ? partsOf(content) : []));
-  return parts.reduce((length, { text }) => length + (text ?? "").length, 0);
+  return parts.reduce((length, { text }) => length + (textOf(text) ?? "").length, 0);
 }
 
 /** Replaces the text of the messages with what was said, at the place of their first text. */

@@ -388,8 +388,9 @@ export class ResponsesParser implements Parser<unknown> {
 
   /** The text of a part again. It is new only if a server sends no pieces: https://github.com/TanStack/ai/pull/937 */
   #onTextDone(event: WireEvent): void {
-    if (this.#hasTextPieces || !event.text) return;
-    this.#rest(this.#spoken(event, "message"), event.content_index ?? NO_INDEX, { text: event.text });
+    const text = textOf(event.text);
+    if (this.#hasTextPieces || text === undefined) return;
+    this.#rest(this.#spoken(event, "message"), event.content_index ?? NO_INDEX, { text });
   }
 
   #onPart(event: WireEvent): void {
@@ -420,9 +421,10 @@ export class ResponsesParser implements Parser<unknown> {
   #rest(item: Item, index: number, part: WirePart): void {
     if (item.streamed?.has(index) || item.streamed?.has(NO_INDEX)) return;
     if (part.refusal) return this.#onRefusal(item, index, part.refusal);
-    if (!part.text) return;
-    if (item.wire.type === "reasoning") this.#onReasoning(item, index, part.text, true);
-    else this.#say(item, index, part.text);
+    const text = textOf(part.text);
+    if (text === undefined) return;
+    if (item.wire.type === "reasoning") this.#onReasoning(item, index, text, true);
+    else this.#say(item, index, text);
   }
 
   // -- the response

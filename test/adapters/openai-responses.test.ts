@@ -890,6 +890,8 @@ describe("the parser", () => {
       ended(1, { type: "function_call", call_id: 7, name: null, arguments: 3, status: {} }),
       added(2, { type: "web_search_call", id: 3, name: 4, environment: "x" }),
       ended(2, "x" as never),
+      { type: "response.output_text.done", output_index: 3, text: {} },
+      ended(3, { type: "message", content: [{ text: {} }, { type: "output_text", text: 5 }] }),
       { type: "response.completed", response: { output: { 0: 1 }, usage: "many", incomplete_details: 3 } },
     ]);
     expect(joined("text")).toBe("All of it.");
