@@ -10,6 +10,7 @@ export const TOOL_ERROR_CODES = [
   "turn_not_finished", // the call is complete, the turn is not: a write is not released
   // execution
   "execution_failed", // the handler threw, or another function of the application (trim)
+  "needs_approval", // nobody has approved the call, and whoever executes it asks nobody
   "external_tool", // the tool is executed by the caller, not by this process
   "timeout", // it took longer than it may
   "async_tool", // executeSync() of a tool that returns a promise

@@ -4,8 +4,7 @@ import { setOwn } from "../../src/schema/json.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { resolveLimits } from "../../src/stream/limits.ts";
 import { validateInput } from "../../src/stream/validate-input.ts";
-import type { ToolContext } from "../../src/tool/tool.ts";
-import { invalidInput, ToolUse } from "../../src/tool/use.ts";
+import { invalidInput, ToolUse, type GivenContext } from "../../src/tool/use.ts";
 import type { HelperMetadata } from "./calls.ts";
 import { valueAt, type Reference, type Step } from "./values.ts";
 
@@ -65,7 +64,7 @@ export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
  *
  * @param context what handlers get as their second argument
  */
-export async function runBlock(turn: Turn, context?: Partial<ToolContext>): Promise<void> {
+export async function runBlock(turn: Turn, context?: GivenContext): Promise<void> {
   const results = new Map<number, unknown>();
   const pending = new Set<number>();
   for (const { outcome: use, released } of turn.calls) {
@@ -81,7 +80,7 @@ export async function runBlock(turn: Turn, context?: Partial<ToolContext>): Prom
   }
 }
 
-async function run(use: ToolUse, results: StepResults, context: Partial<ToolContext> | undefined): Promise<void> {
+async function run(use: ToolUse, results: StepResults, context: GivenContext | undefined): Promise<void> {
   try {
     const ready = resolveUse(use, results);
     const output: unknown = await ready.execute(context);

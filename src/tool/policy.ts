@@ -45,8 +45,9 @@ export interface UndoContext {
 }
 
 /**
- * The rules under which an executor runs a tool. All optional; without an executor (`use.execute()`) they have no
- * effect. They hold for the tool wherever it is used, so they live next to its handler and not in the loop.
+ * The rules under which an executor runs a tool. All optional; without an executor they have no effect, except that
+ * `use.execute()` refuses a tool that needs approval. They hold for the tool wherever it is used, so they live next to
+ * its handler and not in the loop.
  */
 export interface ToolPolicy<Input = any> {
   /** The modes in which the tool may be called. Default, and for an empty list: all. */

@@ -1,5 +1,6 @@
 import { messageOf, ToolCallError, ToolError, type FailedCall } from "../errors.ts";
 import { isPromise } from "../promise.ts";
+import { approvalRule } from "./approval-rule.ts";
 import { isGenerator, settle, type HandlerResult } from "./progress.ts";
 import { textOfThrown } from "./thrown.ts";
 import type { Tool, ToolContext } from "./tool.ts";
@@ -44,6 +45,9 @@ export interface ToolUseInit {
 /** What {@link ToolUse.execute} passes on to the handler. The return value of `progress` is awaited. */
 export type GivenContext = {
   readonly [K in keyof ToolContext]?: K extends "progress" ? (value: unknown) => unknown : ToolContext[K];
+} & {
+  /** Whoever has to has approved this call, if its tool needs approval. The handler does not get it. */
+  readonly approved?: boolean | undefined;
 };
 
 /** Everything that a ToolUse is made of; `input` has been validated. */
@@ -190,8 +194,8 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
    * yet while the stream goes on does not end the process as an unhandled rejection.
    *
    * @param context what the handler gets as its second argument, alongside the call's own ids.
-   * @throws ToolError `external_tool` (the tool has no handler), `already_executed`, `unresolved` (it waits for the
-   *   result of another call)
+   * @throws ToolError `external_tool` (the tool has no handler), `needs_approval` (the tool has such a rule, and the
+   *   context does not say `approved: true`), `already_executed`, `unresolved` (it waits for the result of another call)
    * @throws ToolCallError `execution_failed` when the handler throws; its error is the `cause`.
    */
   execute(context?: GivenContext): Promise<HandlerResult<Output>> {
@@ -204,12 +208,12 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
    * Runs a sync handler and returns its result.
    *
    * @throws ToolError `async_tool` when the handler returns a promise (which goes on; its failure is swallowed) or is a
-   *   generator, `external_tool`, `already_executed`
+   *   generator, `external_tool`, `needs_approval`, `already_executed`
    * @throws ToolCallError `execution_failed`
    */
   executeSync(context?: GivenContext): Output {
     if (isAsyncFunction(this.tool.execute)) throw this.#isAsync();
-    const handler = this.#start();
+    const handler = this.#start(context);
     let output: Output;
     try {
       output = handler(this.input, this.#context(context));
@@ -273,7 +277,7 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
   }
 
   async #run(context: GivenContext | undefined): Promise<HandlerResult<Output>> {
-    const handler = this.#start();
+    const handler = this.#start(context);
     const full = this.#context(context);
     try {
       const answer = await handler(this.input, full);
@@ -283,12 +287,18 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
     }
   }
 
-  #start() {
+  #start(context: GivenContext | undefined) {
     const { execute } = this.tool;
     if (execute === undefined) {
       throw new ToolError(
         "external_tool",
         `Tool ${this.name} is external: its caller executes it and hands the result back with provideResult(). Give defineTool() an execute function, and read() the tools, to run it here.`,
+      );
+    }
+    if (context?.approved !== true && approvalRule(this.tool) !== false) {
+      throw new ToolError(
+        "needs_approval",
+        `Tool ${this.name} needs approval: give the call to an executor (toolstream/execute), which asks for it, or to execute({ approved: true }) once it is approved.`,
       );
     }
     this.#checkResolved();
@@ -316,7 +326,7 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
     }
   }
 
-  #context(context: GivenContext = {}): ToolContext {
+  #context({ approved: _, ...context }: GivenContext = {}): ToolContext {
     // A value of undefined counts as not given.
     const { signal, idempotencyKey = this.invocationId, attempt = 1, progress, undoData = () => {} } = context;
     return {

@@ -890,5 +890,5 @@ it("a tool that is defined in this file compiles with typed rules", () => {
     execute: ({ amount }) => amount,
     undo: async ({ input, output, data }) => [input.amount, output, data],
   });
-  expect(tool.use({ amount: 5 }).executeSync()).toBe(5);
+  expect(tool.use({ amount: 5 }).executeSync({ approved: true })).toBe(5);
 });

@@ -134,7 +134,7 @@ export function decoratorCases(kind: string): void {
       const { approvalMessage, needsApproval, undo, toModelOutput } = save!;
       const asks = needsApproval as (input: unknown, context: unknown) => boolean;
       expect(asks({}, {})).toBe(false);
-      save!.use({ city: "Oslo" }).executeSync();
+      save!.use({ city: "Oslo" }).executeSync({ approved: true });
       expect(asks({}, {})).toBe(true);
       expect((approvalMessage as (input: unknown) => string)({ city: "Rome" })).toBe("Rome, after 1?");
       expect(toModelOutput!(1)).toBe("1 of 1");

@@ -305,6 +305,39 @@ describe("a ToolUse made by hand", () => {
     expect(use.executed).toBe(false);
   });
 
+  it.each([
+    ["needsApproval", { needsApproval: true }],
+    ["a function that may ask", { needsApproval: () => false }],
+    ["irreversible", { irreversible: true }],
+  ])("asks nobody, so it runs no tool that needs approval before it is told that it was given: %s", async (_, rule) => {
+    const contexts: object[] = [];
+    const execute = (_input: unknown, context: object) => contexts.push(context);
+    const refund = defineTool({ name: "refund", inputSchema: {}, ...rule, execute });
+    const use = refund.use({});
+    const refusal = expect.objectContaining({
+      code: "needs_approval",
+      message: expect.stringMatching(
+        /refund needs approval: give the call to an executor.*execute\({ approved: true }\)/,
+      ),
+    });
+    await expect(use.execute()).rejects.toThrow(refusal);
+    await expect(use.execute({ approved: "yes" as never })).rejects.toThrow(refusal);
+    expect(() => use.executeSync()).toThrow(refusal);
+    expect(use).toMatchObject({ state: "new", executed: false });
+    expect(contexts).toEqual([]);
+
+    expect(await use.execute({ approved: true })).toBe(1);
+    expect(refund.use({}).executeSync({ approved: true, tenant: "a" })).toBe(2);
+    expect(contexts[1]).toMatchObject({ tenant: "a", toolName: "refund" });
+    for (const context of contexts) expect(context).not.toHaveProperty("approved");
+  });
+
+  it("needs no approval where the rule says so", async () => {
+    const rule = { irreversible: true, needsApproval: false };
+    const refund = defineTool({ name: "refund", inputSchema: {}, ...rule, execute: () => 1 });
+    expect(await refund.use({}).execute()).toBe(1);
+  });
+
   it("takes the outcome of an external tool from its caller, once", async () => {
     const ask = defineTool({ name: "ask_user", inputSchema: z.object({ question: z.string() }) });
     const use = ask.use({ question: "?" });
