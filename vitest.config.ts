@@ -22,7 +22,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     sequence: { sequencer: LongestFirst },
     // Many start processes, servers and browsers: on a busy machine those take their time.
-    testTimeout: 30_000,
+    testTimeout: 30_000 * Math.max(1, Number(process.env["RUNS"] ?? 1)),
     // The programs that tests start: without it, each strips and compiles all of the sources again.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/compile") },
   },

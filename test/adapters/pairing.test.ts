@@ -1,6 +1,6 @@
 /** What each provider takes: behind every call its one result, in call order. */
 import type Anthropic from "@anthropic-ai/sdk";
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";

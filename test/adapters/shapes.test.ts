@@ -1,5 +1,5 @@
 /** Servers leave fields out, or send them as something else: no adapter trips over it, and what it says has its types. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { createDecoder } from "../../src/wire/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";

@@ -4,7 +4,7 @@
  */
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import OpenAI from "openai";
 import { toResponseInputItems } from "openai/lib/responses/ResponseInputItems";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -16,8 +16,6 @@ import { jsonIn } from "../../src/json/index.ts";
 import { defineTool, jsonSchema, ToolUse, type Adapter, type Turn } from "../../src/index.ts";
 import { input, makeTools } from "../promises/support.ts";
 import { cut, diceOf, throws, together, type Dice, type Json } from "./servers/support.ts";
-
-const numRuns = Number(process.env["SDK_RUNS"] ?? 300);
 
 // -- what a model says and calls
 
@@ -285,7 +283,7 @@ describe("Messages", () => {
         const back = (anthropic.assistantMessage(turn)[0]?.content ?? []) as unknown as Json[];
         expect(plain(back, turn)).toEqual(plain(takenBack(content, final.stop_reason), turn));
       }),
-      { numRuns },
+      { numRuns: 300 },
     ));
 });
 
@@ -417,7 +415,7 @@ describe("Chat Completions", () => {
           expect(openaiChat.assistantMessage(turn)).toEqual(messagesOf(made as unknown as Json));
         }
       }),
-      { numRuns },
+      { numRuns: 300 },
     ));
 });
 
@@ -699,7 +697,7 @@ describe("Responses", () => {
         );
         expect(openaiResponses.assistantMessage(turn)).toEqual(inputItems(final));
       }),
-      { numRuns },
+      { numRuns: 300 },
     ));
 });
 
@@ -801,7 +799,7 @@ describe("generateContent", () => {
         expect(turn.calls.map((call) => call.id ?? undefined)).toEqual(calls.map((call) => call.id));
         expect(google.assistantMessage(turn)[0]?.parts ?? []).toEqual(joined(made as Json[]));
       }),
-      { numRuns },
+      { numRuns: 300 },
     ));
 });
 

@@ -1,13 +1,11 @@
 /** Whatever a server does wrong, alone or together: what runs is what the model called, and nothing it said is lost. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import type { Turn } from "../../src/index.ts";
 import { callsIn, input, inPieces, makeTools, resultsIn } from "../promises/support.ts";
 import { servers } from "./servers.ts";
 import { diceOf, SAID, throws, type Dice, type Server } from "./servers/support.ts";
 import { framesOf, transport } from "./servers/transport.ts";
-
-const numRuns = Number(process.env["SERVERS"] ?? 150);
 
 const calls = fc.array(fc.record({ name: fc.constantFrom("read", "write"), input }), { minLength: 1, maxLength: 4 });
 
@@ -50,7 +48,7 @@ describe.each(servers.map((server) => [server.adapter.name, server] as const))("
         const { text, reasoning } = server.says(knobs);
         expect([read.text, read.reasoning]).toEqual([text ? SAID : "", reasoning ? SAID : ""]);
       }),
-      { numRuns },
+      { numRuns: 150 },
     ));
 
   const truthful = turn.filter(([knobs]) => !server.mayLie(knobs));
@@ -75,6 +73,6 @@ describe.each(servers.map((server) => [server.adapter.name, server] as const))("
         if (read.error !== undefined || read.finishReason === "length") expect(ran.join()).not.toContain("write");
         if (more === "failure") expect(read.error).toBeDefined();
       }),
-      { numRuns },
+      { numRuns: 150 },
     ));
 });

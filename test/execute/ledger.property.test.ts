@@ -1,5 +1,5 @@
 /** Whatever the store does at whatever moment, and whoever executes a call again: a write runs at most once. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { expect, it } from "vitest";
 import { ToolError } from "../../src/errors.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";

@@ -2,7 +2,7 @@
  * Random worlds of executions: some processes over one store, tools that behave as they were drawn, and what people and
  * bad luck do. {@link live} lives one of them and gives the story; what has to hold of it is in `worlds.property.test.ts`.
  */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { vi } from "vitest";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../src/index.ts";

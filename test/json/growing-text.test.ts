@@ -1,4 +1,4 @@
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { expect, it } from "vitest";
 import { GrowingText } from "../../src/json/index.ts";
 

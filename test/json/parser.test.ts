@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { createJsonParser, createTwinParser, type JsonChange, type JsonParser } from "../../src/json/index.ts";
 import { applyChanges, copy, cutAt, isPrefix, jsonText } from "./support.ts";

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { isDeepStrictEqual } from "node:util";
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { closedByItself, exceedsDepth, repairJson } from "../../src/json/index.ts";
 import { BROKEN, HOPELESS } from "./broken.ts";

@@ -1,4 +1,4 @@
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { createJsonParser, RootScan } from "../../src/json/index.ts";
 import { cutAt, jsonText } from "./support.ts";

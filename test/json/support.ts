@@ -1,4 +1,4 @@
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import type { JsonChange } from "../../src/json/index.ts";
 
 /** A text in pieces, cut at these places (taken modulo its length). */

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { wellFormed } from "../../src/json/index.ts";
 

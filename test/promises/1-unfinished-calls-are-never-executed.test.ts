@@ -3,7 +3,7 @@
  * The conformance suite cuts every fixture at every byte, `test/endings.test.ts` every wire's arguments at every place;
  * here the streams are random.
  */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { ToolUse, type FinishReason, type ToolChunk } from "../../src/index.ts";
 import { TurnReader } from "../../src/stream/turn.ts";

@@ -2,7 +2,7 @@
  * Promise 2: the same bytes give the same calls, however they are split into network chunks.
  * The conformance suite splits every fixture at every byte; here the streams are random.
  */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { plainEvent } from "../fixtures.ts";
 import { bytesOf, inPieces, makeTools, rows, run, syntheticTurn } from "./support.ts";

@@ -1,5 +1,5 @@
 /** Promise 4: a bad call never harms its siblings, and never ends the stream. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { ToolCallError, ToolUse } from "../../src/index.ts";
 import { bytesOf, inPieces, input, makeTools, rows, run } from "./support.ts";

@@ -1,5 +1,5 @@
 /** Promise 5: what the provider sent and wants back goes back unchanged (ids, signatures, reasoning). */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { createDecoder } from "../../src/wire/index.ts";
 import { fixtureNames, loadFixture } from "../fixtures.ts";

@@ -1,5 +1,5 @@
 /** Promise 6, as far as one ToolUse goes: it is handed out once, and executed once. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { defineTool, jsonSchema } from "../../src/index.ts";
 import { bytesOf, inPieces, makeTools, rows, run, syntheticTurn } from "./support.ts";

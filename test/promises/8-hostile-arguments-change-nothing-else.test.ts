@@ -1,5 +1,5 @@
 /** Promise 8: hostile arguments (`__proto__`, depth, size, duplicate keys, lone surrogates) change nothing but their own call. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { ToolCallError, ToolUse } from "../../src/index.ts";
 import { bytesOf, inPieces, makeTools, rows, run } from "./support.ts";

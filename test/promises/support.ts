@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { wires, type SyntheticTurn, type Wire } from "../../bench/wires.ts";
 import {
   defineTool,

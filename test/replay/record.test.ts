@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { Response as NodeFetchResponse } from "node-fetch";
 import { describe, expect, it, vi } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";

@@ -3,7 +3,7 @@
  * who answer twice or late, people who decide, undo and forget, and bad luck. {@link live} lives one of them and gives
  * the story; what has to hold of it is in `worlds.property.test.ts`.
  */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { vi } from "vitest";
 import { z } from "zod";
 import { isToolError } from "../../src/errors.ts";

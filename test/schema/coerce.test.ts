@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { coerce, dropNulls, mayForceNulls, toSchema, type JsonSchema } from "../../src/schema/index.ts";
 import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";

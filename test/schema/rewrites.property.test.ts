@@ -1,5 +1,5 @@
 import { Validator } from "@cfworker/json-schema";
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import * as anthropic from "../../adapters/anthropic/schema.ts";
 import * as cohere from "../../adapters/cohere/schema.ts";

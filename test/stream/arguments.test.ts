@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import type { ArgumentsOutcome } from "../../src/stream/arguments-outcome.ts";
 import { Arguments } from "../../src/stream/arguments.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { ToolUse, type StreamEvent, type TurnStream } from "../../src/index.ts";

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import {
   defineTool,

@@ -1,5 +1,5 @@
 /** Random calls of random tools, whose values are full of what the notations are made of. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { defineTool, jsonSchema, type Tool } from "../../src/index.ts";
 
 /** No `>` or quote: some notations have no way to say a name with one. */

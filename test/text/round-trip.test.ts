@@ -1,5 +1,5 @@
 /** What an adapter writes of calls into a history, it reads as the same calls: random tools, inputs and places of cuts. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
@@ -24,8 +24,6 @@ async function turnOf(list: readonly Call[], tools: Tool[]): Promise<Turn> {
   return openaiChat.read(new Response(JSON.stringify(body)), { tools }).done();
 }
 
-const runs = Number(process.env["RUNS"] ?? 60);
-
 describe.each(adapters)("$name", (adapter) => {
   it("reads what it has written, however it is cut into pieces", async () => {
     await fc.assert(
@@ -39,7 +37,7 @@ describe.each(adapters)("$name", (adapter) => {
         ]);
         expect(read).toEqual(list.map(({ name, input }) => [name, JSON.stringify(input)]));
       }),
-      { numRuns: runs },
+      { numRuns: 60 },
     );
   });
 });

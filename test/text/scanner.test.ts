@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { notations } from "../../adapters/text-json/notations/index.ts";
 import { fixtureNames, loadFixture, piecesOf, places, seeded } from "../fixtures.ts";

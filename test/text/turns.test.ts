@@ -1,5 +1,5 @@
 /** Random turns of text and calls: what is said is the same in any pieces, exact beside the calls, and never runs half. */
-import fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { helpers } from "../../adapters/text-helpers/notation.ts";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
@@ -48,8 +48,6 @@ interface Part {
   readonly call?: Call;
 }
 
-const runs = Number(process.env["RUNS"] ?? 60);
-
 describe.each(rows)("a turn of $name", ({ name, adapter, dialect }) => {
   it("has its text and its calls, in any pieces", async () => {
     await fc.assert(
@@ -61,7 +59,7 @@ describe.each(rows)("a turn of $name", ({ name, adapter, dialect }) => {
         const pieces = said(await readText(adapter, cutAt(raw, places), tools));
         if (pieces !== said(whole)) expect({ places, pieces }).toEqual({ places, pieces: said(whole) });
       }),
-      { numRuns: runs },
+      { numRuns: 60 },
     );
   });
 
@@ -84,7 +82,7 @@ describe.each(rows)("a turn of $name", ({ name, adapter, dialect }) => {
         const isCall = cut.turn.calls.length > callsIn(come).length;
         expect(cut.turn.text).toBe(next?.call !== undefined && isCall ? text : text + raw.slice(from, at));
       }),
-      { numRuns: runs },
+      { numRuns: 60 },
     );
   });
 });
@@ -106,7 +104,7 @@ describe.each(rows)("any text, read as $name", ({ adapter, dialect }) => {
           expect(summaryOf(await readText(adapter, pieces, sharedTools))).toEqual(whole);
         }
       }),
-      { numRuns: runs },
+      { numRuns: 60 },
     );
   });
 });
@@ -126,7 +124,7 @@ describe("any text, read as all of them at once", () => {
         const whole = summaryOf(await readText(every, [text], sharedTools));
         expect(summaryOf(await readText(every, text.split(""), sharedTools))).toEqual(whole);
       }),
-      { numRuns: 20 * runs },
+      { numRuns: 1200 },
     );
   });
 });

@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { createSse } from "../../src/wire/sse.ts";
 import { createLines } from "../../src/wire/lines.ts";

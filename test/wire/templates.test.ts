@@ -1,4 +1,4 @@
-import * as fc from "fast-check";
+import * as fc from "../fast-check.ts";
 import { describe, expect, it, vi } from "vitest";
 import { WIRES, makeStream } from "../../bench/workloads.ts";
 import { createJsonParser, parseJson } from "../../src/json/index.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../fast-check.ts";
 import { openaiChat } from "../../../adapters/openai-chat/index.ts";
 import {
   cut,

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../fast-check.ts";
 import { google } from "../../../adapters/google/index.ts";
 import {
   cut,

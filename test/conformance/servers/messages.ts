@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../fast-check.ts";
 import { anthropic } from "../../../adapters/anthropic/index.ts";
 import { cut, flag, isEmpty, mixed, place, SAID, server, strewn, together, written, type Json } from "./support.ts";
 

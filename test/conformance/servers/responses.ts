@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../fast-check.ts";
 import { openaiResponses } from "../../../adapters/openai-responses/index.ts";
 import {
   cut,

@@ -1,5 +1,5 @@
 /** What the servers of all wires have in common. */
-import fc from "fast-check";
+import * as fc from "../../fast-check.ts";
 import type { Adapter } from "../../../src/index.ts";
 
 export interface Call {

@@ -1,5 +1,5 @@
 /** How events are written on the line: what standards allow, and what servers write all the same. */
-import fc from "fast-check";
+import * as fc from "../../fast-check.ts";
 import { flag, type Dice, type Json } from "./support.ts";
 
 /** The end that servers of several wires write in the place of an event. */

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../fast-check.ts";
 import { cohere } from "../../../adapters/cohere/index.ts";
 import {
   cut,
