@@ -976,7 +976,7 @@ describe("forget() by another process, while a call waits for approval", () => {
     await sleep(10);
     await there!.executor.forget("run");
     for (const waiting of [asking, finding]) {
-      expect(await Promise.race([waiting, sleep(500)])).toMatchObject({
+      expect(await Promise.race([waiting, sleep(5_000)])).toMatchObject({
         status: "unknown",
         error: { code: "outcome_unknown" },
       });

@@ -415,7 +415,8 @@ describe("safeMessage()", () => {
   ])("takes no time for %j, again and again", (part) => {
     const startedAt = performance.now();
     safeMessage(new Error(part.repeat(1_000_000 / part.length)));
-    expect(performance.now() - startedAt).toBeLessThan(200);
+    // With a way to the end of the text for each part, it would take minutes.
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   it("cuts no character in two", () => {

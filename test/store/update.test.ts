@@ -1,10 +1,11 @@
 import { expect, it, vi } from "vitest";
 import { memoryStore, updateEntry, type Store } from "../../src/store/index.ts";
+import { seeded } from "../fixtures.ts";
 
 it("loses no change of 50 writers at once", async () => {
-  const store = memoryStore();
+  const store = slow(memoryStore());
   const written = await Promise.all(
-    Array.from({ length: 50 }, () => updateEntry<number>(slow(store), "n", (count = 0) => count + 1)),
+    Array.from({ length: 50 }, () => updateEntry<number>(store, "n", (count = 0) => count + 1)),
   );
   expect((await store.get("n"))!.value).toBe(50);
   expect(new Set(written.map((entry) => entry!.value)).size).toBe(50);
@@ -101,7 +102,8 @@ it("asks once when the change or the store fails", async () => {
 
 /** As if it were behind a network: others write between the reading and the writing. */
 function slow(store: Store): Store {
-  const later = () => new Promise((done) => setTimeout(done, Math.random() * 2));
+  const random = seeded(1);
+  const later = () => new Promise((done) => setTimeout(done, random() * 2));
   return {
     ...store,
     get: async (key) => {

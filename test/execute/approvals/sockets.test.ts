@@ -236,7 +236,7 @@ describe("who may decide", () => {
     const { id } = await service.request(ask());
     let expiresAt = 0;
     const token: typeof authenticate = async (client) => {
-      expiresAt ||= Date.now() + 300;
+      expiresAt ||= Date.now() + 1_000;
       return { ...(await authenticate(client))!, expiresAt };
     };
     await restart({ authenticate: token });
