@@ -112,9 +112,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
       if (text !== undefined) this.#text({ text, thought: item.thought }, text);
       this.#functionCall(item, item.functionCall);
     } else if (typeof item.text === "string") this.#text(item, item.text);
-    else if (hasOnly(item, "thought", "thoughtSignature")) {
-      // An empty text may be missing, but not on the way back: `required oneof field 'data' must have one initialized
-      // field`.
+    else if (hasOnly(item, "thought", "thoughtSignature", "text")) {
+      // A text may be missing or of another type, but not on the way back: `required oneof field 'data' must have one
+      // initialized field`.
       if (!isNothing(item.thoughtSignature)) this.native.parts.push({ ...item, text: "" });
     } else {
       this.native.parts.push(item);
@@ -398,9 +398,10 @@ function isFirst(candidate: WireCandidate | null): boolean {
   return candidate !== null && typeof candidate === "object" && (candidate.index ?? 0) === 0;
 }
 
-/** Whether a part has no fields other than these two. */
-function hasOnly(item: WirePart, one: keyof WirePart, other: keyof WirePart): boolean {
-  for (const key in item) if (key !== one && key !== other && !isNothing(item[key as keyof WirePart])) return false;
+/** Whether a part has no fields other than these. */
+function hasOnly(item: WirePart, one: keyof WirePart, other: keyof WirePart, third = other): boolean {
+  for (const key in item)
+    if (key !== one && key !== other && key !== third && !isNothing(item[key as keyof WirePart])) return false;
   return true;
 }
 

@@ -658,6 +658,13 @@ describe("assistantMessage", () => {
     expect(google.assistantMessage((await readChunks([chunk([{}], "STOP")])).turn)).toEqual([]);
   });
 
+  it("neither says nor sends back a text that is no string, but sends back the signature beside it", async () => {
+    const text = { lines: ["Hi"] } as never;
+    const { turn } = await readChunks([chunk([{ text }, { text: "Hi" }, { text, thoughtSignature: "S1" }], "STOP")]);
+    expect(turn.text).toBe("Hi");
+    expect(partsOf(turn)).toEqual([{ text: "Hi" }, { text: "", thoughtSignature: "S1" }]);
+  });
+
   it("sends back what stands beside a call, whole or in pieces, but for what is empty", async () => {
     const beside = { partMetadata: { source: "a" }, thought: true, mediaResolution: { level: "MEDIA_RESOLUTION_LOW" } };
     const { turn } = await readChunks([
