@@ -115,7 +115,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     else if (hasOnly(item, "thought", "thoughtSignature", "text")) {
       // A text may be missing or of another type, but not on the way back: `required oneof field 'data' must have one
       // initialized field`.
-      if (!isNothing(item.thoughtSignature)) this.native.parts.push({ ...item, text: "" });
+      if (textOf(item.thoughtSignature) !== undefined) this.native.parts.push({ ...item, text: "" });
     } else {
       this.native.parts.push(item);
       if (isObject(item.functionResponse)) this.#functionResponse(item.functionResponse);
@@ -148,7 +148,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const open = this.#open;
     if (open !== undefined && continues(wire, open)) {
       if (isAstray(wire, open)) return this.#refuseBoth(open, wire.id!);
-      if (item.thoughtSignature !== undefined) this.#signLate(open, item.thoughtSignature);
+      const signature = textOf(item.thoughtSignature);
+      if (signature !== undefined) this.#signLate(open, signature);
       this.#more(open, wire, pieces);
       if (!willContinue) this.#close("end");
       return;
@@ -213,7 +214,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   /** A signature that came with a later part of the call: the call goes back as one part, with it. */
   #signLate({ callIndex, position }: OpenCall, thoughtSignature: string): void {
-    if (this.native.parts[position]?.thoughtSignature !== undefined) return;
+    if (textOf(this.native.parts[position]?.thoughtSignature) !== undefined) return;
     this.native.parts[position] = { ...this.native.parts[position], thoughtSignature };
     this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, undefined, false, { thoughtSignature }));
   }
@@ -369,7 +370,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
 const CODE = "code_execution";
 
 /** A gateway may send a call twice, under one id: https://github.com/QwenLM/qwen-code/pull/9436 */
-function callMetadata({ thoughtSignature }: WirePart, repeatsId: boolean): Record<string, unknown> | undefined {
+function callMetadata(item: WirePart, repeatsId: boolean): Record<string, unknown> | undefined {
+  const thoughtSignature = textOf(item.thoughtSignature);
   if (thoughtSignature === undefined && !repeatsId) return undefined;
   return { ...(thoughtSignature !== undefined && { thoughtSignature }), ...(repeatsId && { repeatsId }) };
 }

@@ -315,6 +315,16 @@ describe("calls whose arguments are streamed", () => {
     ]);
   });
 
+  it.each([null, ""])("keep it where the first part has %j for it", async (none) => {
+    const { turn } = await readChunks([
+      chunk([{ ...begin("set_volume"), thoughtSignature: none as never }]),
+      chunk([{ ...pieces({ jsonPath: "$.level", numberValue: 5 }), thoughtSignature: "S" }, call({})], "STOP"),
+    ]);
+    expect(partsOf(turn)).toEqual([
+      { functionCall: { name: "set_volume", args: { level: 5 } }, thoughtSignature: "S" },
+    ]);
+  });
+
   it("without any arguments are complete if the wire ends them, or goes on to the next call", async () => {
     const { calls } = await readChunks([
       chunk([begin("set_volume"), call({}), begin("set_volume"), begin("set_volume"), call({ partialArgs: [] })]),
