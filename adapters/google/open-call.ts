@@ -1,6 +1,6 @@
 import { cut } from "../../src/errors.ts";
 import type { PathPatch, PathStep } from "../../src/stream/chunk.ts";
-import { textOf } from "../../src/wire/field.ts";
+import { isNothing, textOf } from "../../src/wire/field.ts";
 import { parseJsonPath } from "./json-path.ts";
 import type { NativeCall, WireFunctionCall, WirePartialArg } from "./wire.ts";
 
@@ -51,8 +51,11 @@ export function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[
   } else if (typeof numberValue === "number" && Number.isFinite(numberValue))
     patches.push({ path, value: numberValue, done: true });
   else if (typeof boolValue === "boolean") patches.push({ path, value: boolValue, done: true });
-  else if (piece.nullValue !== undefined) patches.push({ path, value: null, done: true });
-  else if (continued) patches.push({ path, append: "", done: true });
+  // In the middle of a string, `null` may only be how a gateway writes a field without a value.
+  else if (continued && isNothing(piece.nullValue)) {
+    if (piece.willContinue) call.openPath = jsonPath;
+    else patches.push({ path, append: "", done: true });
+  } else if (piece.nullValue !== undefined) patches.push({ path, value: null, done: true });
   else return `the argument at ${JSON.stringify(cut(jsonPath, 200))} has no readable value.`;
   return undefined;
 }

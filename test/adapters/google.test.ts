@@ -272,6 +272,17 @@ describe("calls whose arguments are streamed", () => {
     expect(calls).toMatchObject([{ status: "complete", input: { a: "x", b: "y", c: "new", d: null, e: 5 } }]);
   });
 
+  it("keep their text over pieces without a value, missing or null, in its middle and at its end", async () => {
+    const nothing = { stringValue: null, numberValue: null, boolValue: null, nullValue: null };
+    const { calls } = await readChunks([
+      chunk([begin("set_volume"), pieces({ jsonPath: "$.room", stringValue: "ha", willContinue: true })]),
+      chunk([pieces({ jsonPath: "$.room", willContinue: true })]),
+      chunk([pieces({ jsonPath: "$.room", stringValue: "ll", willContinue: true })]),
+      chunk([pieces({ jsonPath: "$.room", ...(nothing as object) }), call({})], "STOP"),
+    ]);
+    expect(calls).toMatchObject([{ status: "complete", input: { room: "hall" } }]);
+  });
+
   it("may begin with whole arguments, or with pieces beside the name", async () => {
     const { calls } = await readChunks([
       chunk([
