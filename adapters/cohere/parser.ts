@@ -116,7 +116,7 @@ export class CohereParser implements Parser<WireEvent> {
     const { name: wireName, arguments: args } = call?.function ?? {};
     const id = stringOf(call?.id);
     const name = stringOf(wireName);
-    const text = stringOf(args);
+    const text = argsText(args);
     const isPiece = id === undefined && name === undefined && text !== undefined && !isWhole;
     if (isPiece) return sayDelta(this.#sink, undefined, index, text);
     const record = isRecord(args) ? args : undefined;
@@ -219,6 +219,12 @@ function isOnlyText(message: WireMessage | null | undefined): boolean {
 /** A string, even an empty one. */
 function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
+}
+
+/** Text as it is; what is no object as JSON, and validation reports it. `[]` is how PHP writes an empty object. */
+function argsText(args: unknown): string | undefined {
+  if (typeof args === "string" || isNothing(args)) return args ?? undefined;
+  return isRecord(args) || (Array.isArray(args) && args.length === 0) ? undefined : JSON.stringify(args);
 }
 
 function contentOf({ type, text }: { type: "text" | "thinking"; text: string }): CohereContent {

@@ -333,6 +333,17 @@ describe("tools", () => {
     expect(summarize(turn).toolCalls[0]).toMatchObject({ input: { mute: true }, released: true });
   });
 
+  it("tells the model of arguments that are no object, and takes an empty list for none", async () => {
+    const anything = tool("f", { type: "object" });
+    const turnWith = (args: unknown): Promise<Turn> => {
+      const tool_calls = [{ id: "c", type: "function", function: { name: "f", arguments: args } }];
+      const whole = { id: "1", message: { role: "assistant", tool_calls }, finish_reason: "TOOL_CALL" };
+      return cohere.read(iterate([whole] as WireEvent[]), { tools: [anything] }).done();
+    };
+    expect(summarize(await turnWith(["rm"])).toolCalls).toMatchObject([{ status: "invalid", released: false }]);
+    expect(summarize(await turnWith([])).toolCalls).toMatchObject([{ input: {}, released: true }]);
+  });
+
   it.each(["", false, null])("has the message of an error that is %j", async (error) => {
     const events = [{ error, message: "internal server error" }] as unknown as WireEvent[];
     const turn = await cohere.read(iterate(events)).done();
