@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import { errorText, isNothing, isObject } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
@@ -169,10 +169,10 @@ export class CohereParser implements Parser<WireEvent> {
     this.#sink.usage(usageOf(usage));
   }
 
-  #onFinish(said: string | null | undefined, error: string | null | undefined): void {
+  #onFinish(said: string | null | undefined, error: unknown): void {
     const reason = stringOf(said);
     const neutral = finishReasonOf(reason ?? "");
-    const message = textOf(error);
+    const message = errorText(error);
     this.#sink.finish(neutral, reason ?? null, message);
     if (neutral === "error" || message !== undefined)
       this.#sink.fail(new ToolError("provider_error", message ?? `Cohere ended the generation with ${reason}.`));
@@ -192,7 +192,8 @@ export class CohereParser implements Parser<WireEvent> {
   }
 
   #onError(event: WireEvent): void {
-    this.#sink.fail(new ToolError("provider_error", errorText(event.error || event.message), { cause: event }));
+    const message = errorText(event.error) ?? errorText(event.message) ?? JSON.stringify(event);
+    this.#sink.fail(new ToolError("provider_error", message, { cause: event }));
   }
 
   end(): void {}
@@ -229,11 +230,6 @@ function argsText(args: unknown): string | undefined {
 
 function contentOf({ type, text }: { type: "text" | "thinking"; text: string }): CohereContent {
   return type === "text" ? { type, text } : { type, thinking: text };
-}
-
-function errorText(error: unknown): string {
-  const message = typeof error === "object" && error !== null ? (error as { message?: unknown }).message : error;
-  return typeof message === "string" ? message : (JSON.stringify(error) ?? String(error));
 }
 
 /** `Array.isArray` does not narrow readonly lists. */

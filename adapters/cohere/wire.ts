@@ -29,7 +29,8 @@ export interface WireDelta {
   readonly finish_reason?: string | null | undefined;
   readonly finishReason?: string | null | undefined;
   readonly usage?: WireUsage | null | undefined;
-  readonly error?: string | null | undefined;
+  /** Text; a gateway may put an object here. */
+  readonly error?: unknown;
 }
 
 /** The message of a whole response, or what one event adds to it. */

@@ -350,6 +350,16 @@ describe("tools", () => {
     expect(turn.error).toMatchObject({ code: "provider_error", message: "internal server error" });
   });
 
+  it.each<[string, unknown]>([
+    ["overloaded", { type: "message-end", delta: { finish_reason: "ERROR", error: { message: "overloaded" } } }],
+    ["overloaded", { type: "message-end", delta: { finish_reason: "COMPLETE", error: { message: "overloaded" } } }],
+    ["overloaded", { type: "error", error: { error: { message: "overloaded" } } }],
+    ['{"type":"error","code":5}', { type: "error", code: 5 }],
+  ])("says %s of %j", async (message, event) => {
+    const turn = await cohere.read(iterate([{ type: "message-start", id: "1" }, event] as WireEvent[])).done();
+    expect(turn.error).toMatchObject({ code: "provider_error", message });
+  });
+
   it("takes an empty error for none", async () => {
     const setVolume = sharedTools.find(({ name }) => name === "set_volume")!;
     const tool_calls = { id: "c", function: { name: "set_volume", arguments: '{"level":3}' } };
