@@ -3,7 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { isAmidObject } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { isNothing, textOf } from "../../src/wire/field.ts";
+import { errorText, isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { CUT_REASONS, finishReasonOf } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
@@ -122,7 +122,7 @@ export class AnthropicParser implements Parser<ParserInput> {
         return this.#fail(event as WireEvent);
       default:
         // ping, and future event types. An error that lost its type is still an error.
-        if (!event.type && (event as WireEvent).error) this.#fail(event as WireEvent);
+        if (!event.type && ((event as WireEvent).error || errorText(event))) this.#fail(event as WireEvent);
     }
   }
 
@@ -474,14 +474,10 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   #fail(event: WireEvent): void {
-    const error: WireError = typeof event.error === "string" ? { message: event.error } : (event.error ?? {});
-    const said = textOf(error.message) ?? "the provider reported an error without a message";
+    const said = errorText(event) ?? "the provider reported an error without a message";
+    const type = textOf((event.error as WireError | null | undefined)?.type);
     this.#tellUsage();
-    this.#sink.fail(
-      new ToolError("provider_error", typeof error.type === "string" ? `${error.type}: ${said}` : said, {
-        cause: event,
-      }),
-    );
+    this.#sink.fail(new ToolError("provider_error", type === undefined ? said : `${type}: ${said}`, { cause: event }));
   }
 
   end(): void {

@@ -452,6 +452,18 @@ describe("reading", () => {
     expect(turn.error).toMatchObject({ code: "provider_error", message: "overloaded_error: Overloaded", cause: error });
     expect((await readEvents([{ error: { message: "no type" } }])).turn.error?.message).toBe("no type");
     expect((await readEvents([{ error: "only text" }])).turn.error?.message).toBe("only text");
+    const bare = (await readEvents([{ error: { type: "overloaded_error" } }])).turn.error?.message;
+    expect(bare).toBe("overloaded_error: the provider reported an error without a message");
+    // Gateways: wrapped once more, unwrapped behind `event: error`, as a list.
+    for (const event of [
+      { type: "error", error: { error: { message: "deep" } } },
+      { message: "deep" },
+      { detail: [{ loc: ["body"], msg: "deep" }] },
+    ])
+      expect((await readEvents([start, event as WireEvent])).turn.error).toMatchObject({
+        code: "provider_error",
+        message: "deep",
+      });
     expect(anthropic.parse(error as WireMessage).at(-1)).toMatchObject({
       type: "error",
       error: { code: "provider_error" },
