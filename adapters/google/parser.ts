@@ -3,7 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { jsonIn } from "../../src/json/index.ts";
 import { toolChunk, type PathPatch } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
-import { countOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import { countOf, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates } from "../../src/wire/index.ts";
 import { CallLookup } from "./call-lookup.ts";
 import { finishMessageOf, finishReasonOf } from "./finish.ts";
@@ -335,12 +335,13 @@ export class GoogleParser implements Parser<GoogleEvent> {
   }
 
   #fail(error: GoogleErrorBody["error"] | string): void {
-    const { code: status, message, status: word } = typeof error === "string" ? { message: error } : error;
+    const { code: status, status: word } = error as Partial<GoogleErrorBody["error"]>;
     const label = [countOf(status), textOf(word)].filter((piece) => piece !== undefined).join(" ");
     this.#sink.fail(
       new ToolError(
         "provider_error",
-        `${textOf(message) ?? "The provider reported an error"}${label === "" ? "" : ` (${label})`}`,
+        `${errorText(error) ?? "The provider reported an error"}${label === "" ? "" : ` (${label})`}`,
+        { cause: error },
       ),
     );
   }

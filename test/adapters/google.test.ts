@@ -519,6 +519,17 @@ describe("the end", () => {
     });
   });
 
+  it.each([
+    ["Slow down. (429)", { code: 429, message: { message: "Slow down." } }],
+    ["Slow down. (429)", { code: 429, error: { message: "Slow down." } }],
+    ["Slow down.", [{ message: "Slow down." }]],
+    ["Slow down.", "Slow down."],
+    ["The provider reported an error (429)", { code: 429 }],
+  ])("says %s of %j, and has that as the cause", async (message, error) => {
+    const { turn } = await readChunks([{ error } as unknown as GoogleEvent]);
+    expect(turn.error).toMatchObject({ code: "provider_error", message, cause: error });
+  });
+
   it("counts tokens once, thoughts and the use of tools with them", async () => {
     const { events } = await readChunks([usage(1), usage(2)]);
     const told = events.filter((event) => event.type === "usage");
