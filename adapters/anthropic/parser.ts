@@ -260,6 +260,7 @@ export class AnthropicParser implements Parser<ParserInput> {
         append(this.#blockThatSays("thinking", target), "thinking", delta.thinking);
         return;
       case "citations_delta":
+        if (!isRecord(delta.citation)) return;
         if (Array.isArray(block["citations"])) block["citations"].push(delta.citation);
         else block["citations"] = [delta.citation];
         return;

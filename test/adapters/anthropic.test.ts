@@ -541,6 +541,12 @@ describe("the history", () => {
     }
   });
 
+  it("gives no citation back where a piece has none", async () => {
+    const pieces = [{}, { citation: null }, { citation: "a" }].map((none) => delta(0, "citations_delta", none));
+    const { turn } = await readEvents([start, open(0, { type: "text", text: "Hi" }), ...pieces, close(0)]);
+    expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([{ type: "text", text: "Hi" }]);
+  });
+
   it("gives text and thinking back as blocks of their own that came under the index of another kind", async () => {
     const says = (words: string) => delta(0, "text_delta", { text: words });
     const thinks = (words: string) => delta(0, "thinking_delta", { thinking: words });
