@@ -256,8 +256,8 @@ export class Loop {
     if ((change?.model ?? model).adapter.name !== name) {
       throw new TypeError(`prepareStep returned a model of ${change!.model!.adapter.name}; the run is in ${name}.`);
     }
-    const asked = { model, ...request, ...change };
-    return { ...asked, messages: model.pair(asked.messages) };
+    const { model: other = model, messages = request.messages, tools: some = request.tools, ...rest } = change ?? {};
+    return { ...request, ...rest, model: other, tools: some, messages: model.pair(messages) };
   }
 
   async #putResults(settled: readonly Settled[], used: { calls?: number; activeMs?: number }): Promise<void> {

@@ -126,10 +126,10 @@ export interface Step<Message = any> extends RunContext {
 /** What a turn is asked for with instead; nothing of it is stored. */
 export interface StepChange<Message = any> {
   /** Of the same wire. */
-  readonly model?: Model<Message>;
-  readonly messages?: readonly Message[];
+  readonly model?: Model<Message> | undefined;
+  readonly messages?: readonly Message[] | undefined;
   /** Some of the orchestrator's. */
-  readonly tools?: readonly Tool[];
+  readonly tools?: readonly Tool[] | undefined;
   readonly instructions?: string | undefined;
   readonly toolChoice?: ToolChoice | undefined;
   /** Asks for no further turn: the run is `completed` as it is. */

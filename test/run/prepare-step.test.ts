@@ -59,6 +59,13 @@ describe("prepareStep", () => {
     expect(short(result.messages)).toHaveLength(6);
   });
 
+  it.each(["model", "messages", "tools"])("leaves %s as it is if it returns undefined for it", async (field) => {
+    const model = scripted(callOf("read"), { text: "Done." });
+    const { orchestrator } = setup(model, ["read"], { prepareStep: () => ({ [field]: undefined }) });
+    expect(await orchestrator.run({ conversationId, input })).toMatchObject({ status: "completed", content: "Done." });
+    expect(asked(model).map(({ tools }) => tools)).toEqual([["read"], ["read"]]);
+  });
+
   it("is told where the run stands, in whichever process it goes on", async () => {
     const seen: unknown[] = [];
     const prepareStep = async ({ transcript, messages, signal, ...step }: Step) => {
