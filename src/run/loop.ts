@@ -168,7 +168,12 @@ export class Loop {
     const turn = rows.filter(({ kind }) => kind === "turn").length;
     await this.#pause();
     if (this.#signal.aborted) return aborted(this.#signal);
-    const { stop, ...prepared } = await this.#prepare(last);
+    const step = await this.#prepare(last).catch((error: unknown) => {
+      // What the application waits for there ends with the signal, too.
+      if (!this.#signal.aborted) throw error;
+    });
+    if (step === undefined || this.#signal.aborted) return aborted(this.#signal);
+    const { stop, ...prepared } = step;
     if (stop === true) return COMPLETED;
     let left = callsLeft(used, head.lifted, limits);
     const schedule = executor.schedule();

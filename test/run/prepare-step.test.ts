@@ -108,6 +108,23 @@ describe("prepareStep", () => {
     ]);
   });
 
+  it("ends with the run's signal, and the run goes on later", async () => {
+    const stop = new AbortController();
+    const model = scripted({ text: "Done." });
+    const { make } = setup(model, []);
+    const stopped = make({
+      async prepareStep({ signal }) {
+        stop.abort();
+        signal!.throwIfAborted();
+        return undefined;
+      },
+    });
+    const result = await stopped.run({ conversationId, input, signal: stop.signal });
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" } });
+    expect(model.requests).toEqual([]);
+    expect(await make().resume(conversationId)).toMatchObject({ status: "completed", content: "Done." });
+  });
+
   it("is asked again for a turn that is asked for again", async () => {
     const steps: number[] = [];
     const model = scripted(callOf("read"), { text: "Do", fail: new Error("the line is dead") }, { text: "Done." });
