@@ -4,6 +4,7 @@ import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import { isOffered } from "../execute/gate.ts";
 import type { Schedule } from "../execute/schedule.ts";
+import { unlessAborted } from "../execute/unless-aborted.ts";
 import { isStoreFailure } from "../store/errors.ts";
 import { pause } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
@@ -168,11 +169,8 @@ export class Loop {
     const turn = rows.filter(({ kind }) => kind === "turn").length;
     await this.#pause();
     if (this.#signal.aborted) return aborted(this.#signal);
-    const step = await this.#prepare(last).catch((error: unknown) => {
-      // What the application waits for there ends with the signal, too.
-      if (!this.#signal.aborted) throw error;
-    });
-    if (step === undefined || this.#signal.aborted) return aborted(this.#signal);
+    const step = await unlessAborted(() => this.#prepare(last), this.#signal);
+    if (step === undefined) return aborted(this.#signal);
     const { stop, ...prepared } = step;
     if (stop === true) return COMPLETED;
     let left = callsLeft(used, head.lifted, limits);

@@ -5,6 +5,7 @@ import { anthropic } from "../../adapters/anthropic/index.ts";
 import { Orchestrator, type OrchestratorOptions, type Step } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
+import { pause } from "../../src/time.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import { toolList } from "../../src/tool/tool-set.ts";
 import { counted, external, scripted, short } from "./script.ts";
@@ -108,21 +109,27 @@ describe("prepareStep", () => {
     ]);
   });
 
-  it("ends with the run's signal, and the run goes on later", async () => {
-    const stop = new AbortController();
+  it.each<[string, (signal: AbortSignal) => void | Promise<never>]>([
+    ["throws as the signal fires", (signal) => signal.throwIfAborted()],
+    ["ends a while later", (signal) => pause(5).then(() => Promise.reject(signal.reason))],
+    ["never answers", () => new Promise(() => {})],
+  ])("ends with the run's signal if it %s, as trim does, and the run goes on later", async (_, end) => {
     const model = scripted({ text: "Done." });
     const { make } = setup(model, []);
-    const stopped = make({
-      async prepareStep({ signal }) {
-        stop.abort();
-        signal!.throwIfAborted();
-        return undefined;
-      },
-    });
-    const result = await stopped.run({ conversationId, input, signal: stop.signal });
-    expect(result).toMatchObject({ status: "error", error: { code: "aborted" } });
-    expect(model.requests).toEqual([]);
-    expect(await make().resume(conversationId)).toMatchObject({ status: "completed", content: "Done." });
+    for (const hook of ["prepareStep", "trim"]) {
+      const stop = new AbortController();
+      const stopped = make({
+        async [hook]() {
+          stop.abort();
+          await end(stop.signal);
+        },
+      });
+      const options = { input, signal: stop.signal, conversationId: hook };
+      const result = await stopped.run(options);
+      expect(result).toMatchObject({ status: "error", error: { code: "aborted" } });
+      expect(model.requests).toEqual([]);
+    }
+    expect(await make().resume("trim")).toMatchObject({ status: "completed", content: "Done." });
   });
 
   it("is asked again for a turn that is asked for again", async () => {
