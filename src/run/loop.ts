@@ -244,23 +244,25 @@ export class Loop {
       toolChoice: last.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
     };
     const { principal, requestId, context } = this.#context;
-    const change = await prepareStep?.({
-      ...request,
-      principal,
-      requestId,
-      context,
-      signal: this.#signal,
-      behavior,
-      conversationId: head.conversationId,
-      step: turnsOfRun(rows).length,
-      transcript: () => transcriptOf(this.#deps, this.#checkpoint),
-    });
+    const change =
+      (await prepareStep?.({
+        ...request,
+        principal,
+        requestId,
+        context,
+        signal: this.#signal,
+        behavior,
+        conversationId: head.conversationId,
+        step: turnsOfRun(rows).length,
+        transcript: () => transcriptOf(this.#deps, this.#checkpoint),
+      })) ?? {};
+    const { model: asked = model, messages = request.messages, tools: offered = request.tools } = change;
+    const { instructions = request.instructions, toolChoice = request.toolChoice, stop } = change;
     const { name } = model.adapter;
-    if ((change?.model ?? model).adapter.name !== name) {
-      throw new TypeError(`prepareStep returned a model of ${change!.model!.adapter.name}; the run is in ${name}.`);
+    if (asked.adapter.name !== name) {
+      throw new TypeError(`prepareStep returned a model of ${asked.adapter.name}; the run is in ${name}.`);
     }
-    const { model: other = model, messages = request.messages, tools: some = request.tools, ...rest } = change ?? {};
-    return { ...request, ...rest, model: other, tools: some, messages: model.pair(messages) };
+    return { stop, model: asked, messages: model.pair(messages), tools: offered, instructions, toolChoice };
   }
 
   async #putResults(settled: readonly Settled[], used: { calls?: number; activeMs?: number }): Promise<void> {

@@ -123,7 +123,7 @@ export interface Step<Message = any> extends RunContext {
   transcript(): Promise<TranscriptEntry[]>;
 }
 
-/** What a turn is asked for with instead; nothing of it is stored. */
+/** What a turn is asked for with instead; what is `undefined` stays as it is. Nothing of it is stored. */
 export interface StepChange<Message = any> {
   /** Of the same wire. */
   readonly model?: Model<Message> | undefined;

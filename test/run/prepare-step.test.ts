@@ -60,11 +60,19 @@ describe("prepareStep", () => {
     expect(short(result.messages)).toHaveLength(6);
   });
 
-  it.each(["model", "messages", "tools"])("leaves %s as it is if it returns undefined for it", async (field) => {
+  it("changes nothing by what it returns as undefined", async () => {
+    const nothing = { model: undefined, messages: undefined, tools: undefined };
     const model = scripted(callOf("read"), { text: "Done." });
-    const { orchestrator } = setup(model, ["read"], { prepareStep: () => ({ [field]: undefined }) });
-    expect(await orchestrator.run({ conversationId, input })).toMatchObject({ status: "completed", content: "Done." });
-    expect(asked(model).map(({ tools }) => tools)).toEqual([["read"], ["read"]]);
+    const { orchestrator } = setup(model, ["read"], {
+      prepareStep: () => ({ ...nothing, instructions: undefined, toolChoice: undefined, stop: undefined }),
+    });
+    const given = { instructions: "Be brief.", toolChoice: "required" } as const;
+    expect(await orchestrator.run({ conversationId, input, ...given })).toMatchObject({ status: "completed" });
+    const base = { instructions: "Be brief.", tools: ["read"] };
+    expect(asked(model)).toMatchObject([
+      { ...base, toolChoice: "required" },
+      { ...base, toolChoice: undefined },
+    ]);
   });
 
   it("is told where the run stands, in whichever process it goes on", async () => {
