@@ -54,7 +54,8 @@ export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
   const repairs = [...use.repairs];
   const checked = validateInput(tool, input, tool.repair, repairs);
   if (!checked.ok) throw invalidInput({ ...call, input }, checked.issues);
-  return new ToolUse({ ...call, tool, input: checked.value, repairs });
+  const argsValue = repairs.length > 0 ? (checked.args ?? input) : undefined;
+  return new ToolUse({ ...call, tool, input: checked.value, argsValue, repairs });
 }
 
 /**

@@ -153,13 +153,14 @@ export class Execution {
       if (tool === undefined || tool.inputSchema === use.tool.inputSchema) return;
       // It was validated by a different definition than the one that runs. What a schema has transformed, another one
       // would refuse, or transform once more: as long as it is what came of the arguments, they are read again.
-      const args = jsonIn(use.argsText);
+      const args = use.argsValue ?? jsonIn(use.argsText);
       const own = use.tool.inputSchema.validate(args);
       const isOwn = own.ok && (await callDigest(use, own.value)).digest === given.digest;
       const checked = tool.inputSchema.validate(isOwn ? args : this.#input);
       if (!checked.ok) throw invalidInput(use, checked.issues);
       this.#input = snapshot(checked.value);
       ({ digest: this.#digest, hiding: this.#hiding } = await callDigest(use, this.#input));
+      if (!isOwn && this.#digest !== given.digest) throw invalidInput(use, [CHANGED]);
     } catch (error) {
       if (!isToolError(error)) throw error;
       this.#problem = error;
@@ -555,6 +556,8 @@ const unrecorded = new WeakMap<ToolUse, Outcome>();
 
 /** By `forget()`, or by a store that lost it. Without this check it would look like a new call. */
 const FORGOTTEN = "Its record was deleted while it was executed, so it is not known what came of it.";
+/** Nobody can tell whether it has been transformed once or twice. */
+const CHANGED = { path: [], message: "another definition of the tool has read it, and this one makes another of it" };
 const ELSEWHERE = "Another process executes it; this one does not wait any more.";
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
 

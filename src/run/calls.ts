@@ -34,8 +34,9 @@ export function useOf(call: CallRecord, tools: KnownTools): ToolUse | ToolCallEr
   const chunk = { id: call.id, name: tool.name, argsTextDelta: call.argsText, done: true, metadata: call.metadata };
   const read = [buffer.append(chunk), ...buffer.end("tool-use")].find((outcome) => outcome !== undefined);
   if (read instanceof ToolUse) {
-    const { input, repairs } = read;
-    return new ToolUse({ ...failedCall(call), name: tool.name, tool, input: asShown(call, tool, input), repairs });
+    const { input, argsValue, repairs } = read;
+    const own = { name: tool.name, tool, input: asShown(call, tool, input), argsValue, repairs };
+    return new ToolUse({ ...failedCall(call), ...own });
   }
   const message = `The call of ${call.name} cannot be executed any more: ${read?.message ?? "it cannot be read"}`;
   return new ToolCallError(read?.code ?? "invalid_input", message, failedCall(call));

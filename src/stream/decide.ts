@@ -5,7 +5,7 @@ import { invalidInput, ToolUse } from "../tool/use.ts";
 import { badArguments, failedCall, failure, truncated, unknownTool } from "./call-failures.ts";
 import type { CallState } from "./call.ts";
 import type { NamedTools } from "./router.ts";
-import { validateInput } from "./validate-input.ts";
+import { validateInput, type InputValidation } from "./validate-input.ts";
 
 /**
  * The outcome of an ended call. Name, then arguments, then schema: the first that is wrong is reported.
@@ -33,8 +33,8 @@ export function decide(
       { path: [], message: `the arguments are a JSON object, got ${kindOf(value)}` },
     ]);
   }
-  const checked = isDependent(state)
-    ? ({ ok: true, value } as const)
+  const checked: InputValidation = isDependent(state)
+    ? { ok: true, value }
     : validateInput(tool, value, policy, args.repairs);
   if (!checked.ok) return invalidInput(failedCall(state, value), checked.issues);
   return new ToolUse({
@@ -44,6 +44,7 @@ export function decide(
     tool,
     input: checked.value,
     argsText: args.isTextMade ? args.text : args,
+    argsValue: args.custom || args.repairs.length > 0 ? (checked.args ?? value) : undefined,
     repairs: args.repairs,
     turnIndex: state.turnIndex,
     position: state.position,

@@ -3,11 +3,14 @@ import { coerce, dropNulls, mayForceNulls, withUnionIssues, type Coercion, type 
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 
+/** @property args what the schema has accepted, if that is not the value as it came */
+export type InputValidation = Validation & { readonly args?: unknown };
+
 /**
  * Whether the arguments that a model wrote fit a tool's schema; each repair is added to `repairs`. A custom check may
  * throw; that ends this call, not the stream.
  */
-export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
+export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): InputValidation {
   try {
     return validate(tool, value, policy, repairs);
   } catch (error) {
@@ -21,19 +24,19 @@ export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, 
  * convert to 0, or accept through a looser alternative), nulls that strict modes force are removed. Only if it still
  * rejects, and the policy allows it, values are coerced to the types that the schema asks for.
  */
-function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
+function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): InputValidation {
   const { inputSchema } = tool;
   const first = inputSchema.validate(value);
   if (first.ok && (!mayForceNulls(inputSchema.jsonSchema) || !holdsNull(value))) return first;
   const dropped = dropNulls(value, inputSchema.jsonSchema);
   const second = dropped.repairs.length > 0 ? inputSchema.validate(dropped.value) : first;
-  if (second.ok) return note(second, repairs, "null_dropped", dropped.repairs);
+  if (second.ok) return { ...note(second, repairs, "null_dropped", dropped.repairs), args: dropped.value };
   if (first.ok) return first;
   const coerced = policy === "coerce" ? coerce(dropped.value, inputSchema.jsonSchema) : dropped;
   const third = coerced.value === dropped.value ? second : inputSchema.validate(coerced.value);
   if (third.ok) {
     note(third, repairs, "null_dropped", dropped.repairs);
-    return note(third, repairs, "coerce", coerced.repairs);
+    return { ...note(third, repairs, "coerce", coerced.repairs), args: coerced.value };
   }
   // Nothing about the removed nulls: told that they are wrong, a model would invent values for what it left out.
   return { ok: false, issues: withUnionIssues(second.issues, dropped.value, inputSchema) };

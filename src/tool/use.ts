@@ -60,6 +60,8 @@ export interface ToolUseParts<Input = any, Output = any, Name extends string = s
   readonly tool: Tool<Input, Output, any, Name>;
   readonly name: Name;
   readonly input: Input;
+  /** See {@link ToolUse.argsValue}. Default: `argsText` is JSON that was not repaired. */
+  readonly argsValue?: unknown;
   readonly repairs: readonly Repair[];
 }
 
@@ -92,6 +94,8 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
   // `declare`, so that the constructor is the first to create them, in this order: see #argsText.
   /** The arguments as the model wrote them; the compact JSON of arguments that came as a value. */
   declare readonly argsText: string;
+  /** The arguments as the schema was given them, where that is not the JSON in `argsText`: repaired, or free text. */
+  declare readonly argsValue: unknown;
   declare readonly repairs: readonly Repair[];
   declare readonly turnIndex: number;
   /** Position among the calls of the stream, from 0. */
@@ -129,6 +133,7 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
       this.#args = argsText;
       Object.defineProperty(this, "argsText", Use.#argsText);
     }
+    this.argsValue = parts.argsValue;
     this.repairs = parts.repairs;
     this.turnIndex = parts.turnIndex;
     this.position = parts.position;

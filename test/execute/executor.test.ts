@@ -5,6 +5,7 @@ import { z } from "zod";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import {
   defineTool,
+  ToolBuffer,
   ToolCallError,
   ToolError,
   ToolRegistry,
@@ -805,6 +806,47 @@ describe("tool names", () => {
       expect(now.ran).toMatchObject([{ input: { n: made } }]);
     },
   );
+
+  const cents = () =>
+    z.object({
+      n: z
+        .number()
+        .default(5)
+        .transform((n) => n * 100),
+      text: z.string().optional(),
+    });
+  it.each<[string, string, () => z.ZodType, unknown, Record<string, unknown>?]>([
+    ["has a number in a text", `{"n":"5"}`, cents, { n: 500 }],
+    ["is no JSON", `{'n': 5,}`, cents, { n: 500 }],
+    ["has a null for what may be absent", `{"n":5,"text":null}`, cents, { n: 500 }],
+    ["is missing", "", cents, { n: 500 }],
+    ["is free text", "a", () => z.string().transform((text) => `${text}${text}`), "aa", { custom: true }],
+  ])(
+    "makes once what a schema made anew does of arguments whose text %s",
+    async (_, text, inputSchema, made, metadata = {}) => {
+      const make = () => counted({ inputSchema: inputSchema(), repair: "coerce", execute: () => "done" });
+      const [before, now] = [make(), make()];
+      const buffer = new ToolBuffer([before.tool]);
+      const call = buffer.append({ id: "call_1", name: "act", argsTextDelta: text, done: true, metadata });
+      const use = [call, ...buffer.end("tool-use")].find((one) => one instanceof ToolUse)!;
+      const copy = new ToolUse(use);
+      const { executor } = setup([now.tool]);
+      expect(await executor.execute(use, RUN)).toMatchObject({ status: "completed" });
+      expect(await executor.execute(copy, { runId: "other" })).toMatchObject({ status: "completed" });
+      expect(now.ran.map(({ input }) => input)).toEqual([made, made]);
+    },
+  );
+
+  it("refuses an input that is no longer what was read, if a schema made anew makes another one of it", async () => {
+    const make = () => counted({ inputSchema: z.object({ n: z.number().transform((euros) => euros * 100) }) });
+    const [before, now] = [make(), make()];
+    const use = useOf(before.tool, { n: 5 });
+    (use.input as { n: number }).n = 700;
+    const { executor } = setup([now.tool]);
+    const outcome = await executor.execute(use, RUN);
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+    expect(now.ran).toEqual([]);
+  });
 
   it("keeps a default that is another one each time, though the tool is made anew", async () => {
     let last = 0;

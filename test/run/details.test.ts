@@ -7,6 +7,7 @@ import { cohere } from "../../adapters/cohere/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { loadRecording } from "../../src/replay/index.ts";
 import { Checkpoint, readRun } from "../../src/run/checkpoint.ts";
@@ -139,6 +140,26 @@ describe("what a handler is given", () => {
     const approvals = [{ id: pendingApprovals[0]!.id, decision: "approve" as const }];
     expect(await cold.orchestrator.resume(conversationId, { approvals })).toMatchObject({ status: "completed" });
     expect(cold.write.inputs).toEqual([{ n: "no. 5" }]);
+  });
+
+  it("is what the person saw, though the executor has the tool made anew, in each process", async () => {
+    const store = memoryStore();
+    const make = (...turns: Parameters<typeof scripted>) => {
+      const inputSchema = () => z.object({ n: z.number().transform((n) => n * 100) });
+      const [read, run] = [0, 1].map(() =>
+        counted("write", { needsApproval: true, repair: "coerce", inputSchema: inputSchema() }),
+      );
+      const executor = new ToolExecutor({ tools: [run!.tool], store, approvals: new ApprovalService({ store }) });
+      const parts = { model: scripted(...turns), tools: [read!.tool], store, executor };
+      return { inputs: run!.inputs, orchestrator: new Orchestrator(parts) };
+    };
+    const first = make({ calls: [{ name: "write", args: { n: "5" } }] });
+    const second = make({ text: "Done." });
+    const { pendingApprovals } = await first.orchestrator.run({ conversationId, input });
+    expect(pendingApprovals).toMatchObject([{ input: { n: 500 } }]);
+    const approvals = [{ id: pendingApprovals[0]!.id, decision: "approve" as const }];
+    expect(await second.orchestrator.resume(conversationId, { approvals })).toMatchObject({ status: "completed" });
+    expect([first.inputs, second.inputs]).toEqual([[], [{ n: 500 }]]);
   });
 
   it("is asked about again where its tool reads something else now, and does not take what was shown", async () => {
