@@ -198,7 +198,7 @@ export class Execution {
       case "planned":
         if (this.#tool === undefined) return this.#deny(entry.version, unknownTool(this.#use.name), row);
         if (problem !== undefined) return this.#fail(entry.version, problem.code, problem.message, problem, row);
-        return this.#approve(entry);
+        return row.unasked === true ? this.#plan(entry.version) : this.#approve(entry);
       case "started": {
         const ended = this.#deps.ended.get(this.#actionId);
         if (ended?.owner === row.lease!.owner) return this.#recordNow(ended, entry);
@@ -352,8 +352,8 @@ export class Execution {
     if (version === 0) this.#invoked(0);
     if (this.#isAborted()) {
       // The signal fired during that write, and nothing was started.
-      if (request === undefined) return this.#fail(entry.version, "aborted", aborted(tool.name), undefined, planned);
-      return (await this.#put(planned, entry.version)) && awaitingOf(this.#about(), planned, request);
+      const back = await this.#put(request === undefined ? { ...planned, unasked: true } : planned, entry.version);
+      return back && this.#giveUp(back.version, planned, request);
     }
     return this.#run(tool, entry, input, request);
   }

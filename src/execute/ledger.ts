@@ -8,7 +8,7 @@ import type { DenyReason } from "./events.ts";
 import type { TraceLink } from "./telemetry-types.ts";
 
 /**
- * - `planned`: it waits for approval; nothing was started
+ * - `planned`: it waits for approval, or was given back before it began; nothing was started
  * - `started`: an attempt was started; the lease holder is working on it, or has died
  * - `done`, `failed`, `denied`: it has ended
  * - `unknown`: it was started, and its outcome is unknown
@@ -62,6 +62,8 @@ export interface ActionRow {
   readonly editedInput?: unknown;
   /** What the person is asked instead of the default question: fixed once, not recomputed by a rule that may be gone. */
   readonly ask?: string;
+  /** Planned, but for nobody's approval: it was about to start where the caller gave up, and is judged anew. */
+  readonly unasked?: true;
   readonly output?: unknown;
   readonly marks?: readonly string[];
   readonly error?: { readonly code: ToolErrorCode; readonly message: string };

@@ -2,10 +2,10 @@
 import { describe, expect, it, vi } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { ToolError } from "../../src/errors.ts";
-import { allow, ToolExecutor, type Authorize } from "../../src/execute/index.ts";
+import { allow, deny, ToolExecutor, type Authorize, type Verdict } from "../../src/execute/index.ts";
 import { Checkpoint, readRun } from "../../src/run/checkpoint.ts";
 import type { Row } from "../../src/run/format.ts";
-import { Orchestrator } from "../../src/run/index.ts";
+import { Orchestrator, type Step } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
@@ -188,4 +188,45 @@ it("a process that has lost its run gives up no call of it, which the one that g
   allowed.resolve();
   expect(short((await going).messages as never)[2]).toBe('result({"ran":"pay","n":null})');
   expect(inputs).toHaveLength(1);
+});
+
+it.each<[string, Verdict, string]>([
+  ["executes it", allow(), 'result({"ran":"pay","n":null})'],
+  ["asks its own policy about it", deny("Not today."), 'result({"error":"Not today."})'],
+])("no call is aborted as its run is lost while it starts: the process that goes on %s", async (_, verdict, result) => {
+  const inner = memoryStore();
+  const [started, lost] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isCut = false;
+  const store: Store = {
+    ...inner,
+    put: async (...args) => {
+      if (isCut && args[0].startsWith("run/")) throw new ToolError("store_failed", "No answer.");
+      const entry = await inner.put(...args);
+      if ((args[1] as { status?: unknown }).status !== "started") return entry;
+      isCut = true;
+      started.resolve();
+      await lost.promise;
+      return entry;
+    },
+  };
+  const { tool, inputs } = counted("pay");
+  const process = (own: Store, authorize: Authorize, turn: Parameters<typeof scripted>[0]) => {
+    const executor = new ToolExecutor({ tools: [tool], store: own, authorize });
+    const prepareStep = async ({ signal }: Step) => {
+      signal!.addEventListener("abort", () => lost.resolve());
+      return {};
+    };
+    const options = { tools: [tool], store: own, executor, leaseMs: 60, prepareStep };
+    return new Orchestrator({ model: scripted(turn), ...options });
+  };
+  const first = process(store, allow, { calls: [{ name: "pay" }] });
+  const second = process(inner, () => verdict, { text: "Done." });
+  const losing = first.run({ conversationId, input: "Go" }).catch((error: unknown) => error);
+  await started.promise;
+  const going = vi.waitFor(() => second.resume(conversationId), { interval: 20, timeout: 5_000 });
+  await vi.waitFor(async () => expect((await readRun(inner, conversationId))!.head.epoch).toBe(2), 5_000);
+  isCut = false;
+  expect(await losing).toMatchObject({ code: "lease_lost" });
+  expect(short((await going).messages as never)[2]).toBe(result);
+  expect(inputs).toHaveLength(verdict.decision === "allow" ? 1 : 0);
 });
