@@ -83,8 +83,8 @@ export class ApprovalService implements Approvals {
   readonly #rows: ApprovalRows;
   readonly #events: ApprovalEvents;
   readonly #grants: ApprovalGrants;
-  /** When this process last looked at everything that is open, by scope. */
-  readonly #lookedAt = new Map<string | undefined, number>();
+  /** The last look of this process at everything that is open, by scope, and when it began. */
+  readonly #looks = new Map<string | undefined, { readonly at: number; readonly looking: Promise<unknown> }>();
 
   constructor(options: ApprovalServiceOptions) {
     const given: Partial<ApprovalServiceOptions> = options ?? {};
@@ -200,7 +200,8 @@ export class ApprovalService implements Approvals {
     const { scope = "default" } = options;
     // Number what a process could not number before it died. That looks at everything that is open: once for many who
     // subscribe at about the same time, such as after a deployment.
-    if (!(performance.now() - this.#lookedAt.get(scope)! < this.#pollMs)) await this.#open(scope);
+    const last = this.#looks.get(scope);
+    await (last !== undefined && performance.now() - last.at < this.#pollMs ? last.looking : this.#open(scope));
     yield* this.#events.subscribe(options);
   }
 
@@ -307,20 +308,28 @@ export class ApprovalService implements Approvals {
   /** The open requests, including those left open by a process that died. */
   async #open(scope: string | undefined): Promise<ApprovalRequest[]> {
     const requests: ApprovalRequest[] = [];
-    if (this.#lookedAt.size >= MAX_SCOPES) this.#lookedAt.clear();
-    // Already now, for those who subscribe meanwhile: they get as events what is numbered here.
-    this.#lookedAt.set(scope, performance.now());
+    if (this.#looks.size >= MAX_SCOPES) this.#looks.clear();
+    const look = { at: performance.now(), looking: this.#look(scope, requests) };
+    this.#looks.set(scope, look);
+    let isThrough = false;
     try {
-      for (const stored of await this.#rows.open(scope)) {
-        const request = await this.#settle(stored);
-        if (request.status === "pending") requests.push(request);
-        else if (stored.decidedSeq !== 0) await this.#rows.close(request);
-      }
-    } catch (error) {
-      this.#lookedAt.delete(scope);
-      throw error;
+      isThrough = await look.looking;
+    } finally {
+      if (!isThrough && this.#looks.get(scope) === look) this.#looks.delete(scope);
     }
     return requests;
+  }
+
+  /** @returns whether everything that was found has its numbers */
+  async #look(scope: string | undefined, requests: ApprovalRequest[]): Promise<boolean> {
+    let isThrough = true;
+    for (const stored of await this.#rows.open(scope)) {
+      const request = await this.#settle(stored);
+      if (request.status === "pending") requests.push(request);
+      else if (stored.decidedSeq !== 0) await this.#rows.close(request);
+      isThrough &&= request.seq !== 0 && (request.status === "pending" || request.decidedSeq !== 0);
+    }
+    return isThrough;
   }
 
   /** As it is now. @throws ApprovalError `invalid_approval` */

@@ -279,6 +279,38 @@ describe("of 50 requests that are open", () => {
     await events.return();
   });
 
+  it("who subscribes while another's look fails does not count on it", async () => {
+    const put: Store["put"] = (key, ...rest) =>
+      key.includes("/log/") ? Promise.reject(new Error("killed")) : store.put(key, ...rest);
+    expect(await service({ ...store, put }).request(ask("0"))).toMatchObject({ seq: 0 });
+    const failing = Promise.withResolvers<never>();
+    const list = vi.fn<Store["list"]>(store.list).mockReturnValueOnce(failing.promise);
+    const approvals = service({ ...store, list } as Store);
+    const listing = approvals.list({ scope: "default", status: "pending" });
+    const first = approvals.subscribe().next();
+    failing.reject(new Error("Down."));
+    await expect(listing).rejects.toThrow("Down.");
+    await expect(first).rejects.toThrow("Down.");
+    const events = approvals.subscribe();
+    expect((await events.next()).value).toMatchObject({ seq: 1, type: "approval.requested" });
+    await events.return();
+  });
+
+  it("who subscribes after a look that could not number an event looks again", async () => {
+    let isDown = true;
+    const put: Store["put"] = (key, ...rest) =>
+      isDown && key.includes("/log/") ? Promise.reject(new Error("Down.")) : store.put(key, ...rest);
+    const approvals = service({ ...store, put });
+    expect(await approvals.request(ask("0"))).toMatchObject({ seq: 0 });
+    const waiting = approvals.subscribe().next();
+    await approvals.list({ scope: "default", status: "pending" });
+    isDown = false;
+    const events = approvals.subscribe();
+    expect((await events.next()).value).toMatchObject({ seq: 1, type: "approval.requested" });
+    expect((await waiting).value).toMatchObject({ seq: 1 });
+    await events.return();
+  });
+
   it("one is decided: what happened is read once for many who listen, and each gets a copy", async () => {
     const { counter, count } = counting();
     const approvals = service(counter);
