@@ -1,5 +1,6 @@
-import { ToolError } from "../errors.ts";
+import { ToolError, type Issue } from "../errors.ts";
 import type { Schema } from "../schema/index.ts";
+import { sentence } from "../stream/call-failures.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { callTool, type McpClient, type McpProgress, type McpResult, type RequestOptions } from "./client.ts";
@@ -69,12 +70,15 @@ function checkResult(result: McpResult, outputSchema: Schema | undefined): McpRe
   if (outputSchema === undefined || isError === true) return result;
   const fits = outputSchema.validate(structuredContent);
   if (fits.ok) return result;
-  const [issue] = fits.issues;
-  const where = `${issue?.path.join(".")} ${issue?.message}`;
+  const misfits = fits.issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || "structure"}: ${message}`);
+  const why =
+    structuredContent === undefined
+      ? "gave no structure, which its output schema promises"
+      : `its structure does not fit its output schema: ${misfits.join("; ")}`;
   // Whoever does not read of a write that it was executed calls it again.
-  throw unusable(`the tool was executed, but its structure does not fit its output schema: ${where}`);
+  throw unusable(`the tool was executed, but ${why}`, fits.issues);
 }
 
-function unusable(why: string): ToolError {
-  return new ToolError("invalid_answer", `The MCP server gave no usable answer: ${why}.`);
+function unusable(why: string, issues?: readonly Issue[]): ToolError {
+  return new ToolError("invalid_answer", `The MCP server gave no usable answer: ${sentence(why)}`, { issues });
 }
