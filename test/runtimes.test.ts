@@ -31,9 +31,9 @@ describe("on a real runtime", () => {
   let expected: Promise<unknown> | undefined;
 
   for (const [runtime, command] of Object.entries(runtimes)) {
-    const isMissing = !isThere(command);
-    const title = `${runtime} does what Node does${isMissing ? ` (no ${command} was found in PATH)` : ""}`;
-    it.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
+    const missing = [command, ...(runtime === "webkit" ? ["xvfb-run"] : [])].find((needed) => !isThere(needed));
+    const title = `${runtime} does what Node does${missing === undefined ? "" : ` (no ${missing} was found in PATH)`}`;
+    it.skipIf(missing !== undefined)(title, { timeout: 60_000 }, async () => {
       const page = await pageServer();
       const fixtures = join(root, "fixtures");
       const server = await serveReplay({
@@ -53,25 +53,43 @@ describe("on a real runtime", () => {
       const file = join(folder, "program.mjs");
       writeFileSync(file, await bundle(runtime === "workerd" ? WORKER(call) : POST(call, page.url)));
       page.script = await bundle(POST(call, page.url));
-      if (runtime === "bun") start(command, [file]);
-      if (runtime === "deno") start(command, ["run", "--allow-net", file]);
-      if (runtime === "chromium") start(command, [...QUIET, `--user-data-dir=${folder}`, page.url]);
-      if (runtime === "firefox") start(command, ["--headless", "--no-remote", "--profile", folder, page.url]);
-      if (runtime === "webkit") start("xvfb-run", ["-a", command, "--private", page.url]);
+      if (runtime === "workerd") writeFileSync(join(folder, "config.capnp"), CONFIG);
+      const { child, ended } = start(...commandOf(runtime, command, folder, page.url));
       if (runtime === "workerd") {
-        writeFileSync(join(folder, "config.capnp"), CONFIG);
-        const child = start(command, ["serve", join(folder, "config.capnp"), "--control-fd=1"]);
-        const ended = once(child, "close").then(() => Promise.reject(new Error("workerd does not take the worker")));
-        ended.catch(() => {});
         const [line] = await Promise.race([once(child.stdout.setEncoding("utf8"), "data"), ended]);
         const { port } = JSON.parse(line) as { port: number };
         expect(await (await fetch(`http://127.0.0.1:${port}/`)).json()).toEqual(await expected);
       } else {
-        expect(await page.told).toEqual(await expected);
+        expect(await Promise.race([page.told, ended])).toEqual(await expected);
       }
     });
   }
+
+  it.each([
+    ["is killed", "kill -9 $$", "SIGKILL"],
+    ["ends", "exit 3", "3"],
+  ])("that %s is reported at once", async (_what, script, why) => {
+    await expect(start("sh", ["-c", script]).ended).rejects.toThrow(`sh ended (${why}) before it said anything`);
+  });
 });
+
+function commandOf(runtime: string, command: string, folder: string, url: string): [string, readonly string[]] {
+  const file = join(folder, "program.mjs");
+  switch (runtime) {
+    case "bun":
+      return [command, [file]];
+    case "deno":
+      return [command, ["run", "--allow-net", file]];
+    case "workerd":
+      return [command, ["serve", join(folder, "config.capnp"), "--control-fd=1"]];
+    case "chromium":
+      return [command, [...QUIET, `--user-data-dir=${folder}`, url]];
+    case "firefox":
+      return [command, ["--headless", "--no-remote", "--profile", folder, url]];
+    default:
+      return ["xvfb-run", ["-a", command, "--private", url]];
+  }
+}
 
 function isThere(command: string): boolean {
   return spawnSync(command, ["--version"]).error === undefined;
@@ -123,13 +141,20 @@ async function bundle(contents: string): Promise<string> {
 function start(command: string, args: readonly string[]) {
   // A group of its own, so that the processes of a browser end with it.
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "ignore"], detached: true });
-  onTestFinished(async () => {
-    if (child.exitCode !== null) return;
-    const ended = once(child, "close");
-    process.kill(-child.pid!, "SIGKILL");
-    await ended;
+  const exit = once(child, "exit");
+  const ended = exit.then(([code, signal]) => {
+    throw new Error(`${command} ended (${code ?? signal}) before it said anything`);
   });
-  return child;
+  ended.catch(() => {}); // in the end it is killed
+  onTestFinished(async () => {
+    try {
+      process.kill(-child.pid!, "SIGKILL");
+    } catch {
+      return; // the whole group has ended
+    }
+    await exit;
+  });
+  return { child, ended };
 }
 
 /** A page that allows no code made from strings, and hears what its script or another runtime tells. */
