@@ -29,7 +29,8 @@ export function resultOf(
     return isPromised || repeats(text, structuredContent, json) ? structuredContent : `${text}\n${json}`;
   }
   if (!isPromised && (text !== "" || isError === true)) return text;
-  throw new ToolError("invalid_answer", `The tool's result has a number that cannot be kept exactly (near ${lost}).`);
+  const why = `its result has a number that cannot be kept exactly (near ${lost})`;
+  throw new ToolError("invalid_answer", `The tool was executed, but ${why}.`);
 }
 
 /** Whether the text repeats the structure or a part of it, as JSON, as the specification wants it, or a string as it is. */

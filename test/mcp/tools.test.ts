@@ -340,7 +340,10 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     );
     const [loose, strict] = set.tools();
     expect(await execute(loose)).toBe(text);
-    expect(await failure(execute(strict))).toMatchObject({ code: "invalid_answer" });
+    expect(await failure(execute(strict))).toMatchObject({
+      code: "invalid_answer",
+      message: expect.stringMatching(/^The tool was executed, but its result has a number that cannot be kept exactly/),
+    });
   });
 
   it("gives what the server says of a failure to the model", async () => {
