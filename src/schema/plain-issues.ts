@@ -78,10 +78,15 @@ export function readIssues(
       issues: issuesOf(list, from),
     }));
     if (all.length === 1) return all[0]!.issues;
+    const isConstant = ({ keyword, instanceLocation }: OutputUnit) =>
+      (keyword === "const" || keyword === "enum") && instanceLocation === unit.instanceLocation;
     for (const withDiscriminators of [false, true]) {
       const isOther = (child: OutputUnit) => tellsAnotherKind(child, unit, got, withDiscriminators);
       const likely = all.filter(({ list }) => !list.some(isOther));
-      if (likely.length === 1) return likely[0]!.issues;
+      // A constant of the same type was hardly meant: told alone of `"all"` or a list of ids, a model would say "all".
+      const isSure = (one: (typeof all)[number]) =>
+        !one.list.some(isConstant) || all.every((other) => other === one || keywordValue(other.list[0]!) === "null");
+      if (likely.length === 1 && isSure(likely[0]!)) return likely[0]!.issues;
     }
     const discriminator = commonDiscriminator(all.map(({ list }) => list));
     if (discriminator !== undefined) return [discriminator];

@@ -195,6 +195,12 @@ describe("what the model is told", () => {
       { a: 1 },
       "at.a: must be a string, got a number",
     ],
+    [
+      "not a constant, which the value is not, next to something else",
+      [{ const: "all" }, { type: "array", items: { type: "string" } }],
+      "id1",
+      'at: fits none of the 2 alternatives (must be "all", got "id1"; must be an array, got a string)',
+    ],
     ["the only one", [{ if: { type: "object" }, else: { minimum: 1 } }], 0, "at: must be at least 1, got 0"],
     [
       "two types, one of them behind a reference",
