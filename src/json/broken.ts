@@ -223,8 +223,10 @@ class BrokenReader {
     // After text, or in what looks like a comment there, a quote ends a string that has no beginning.
     BEHIND_TEXT.lastIndex = this.#at + said.length;
     if (meant === undefined && BEHIND_TEXT.test(this.#text)) return false;
-    // With no space around it, what looks like a comment may be more of the word: `src/**/x.ts`, `7//2`.
-    if (/^\/(?![*/]\s)/.test(this.#text.slice(this.#at + said.length, this.#at + said.length + 3))) return false;
+    // With no space around it, what looks like a comment may be more of the word: `src/**/x.ts`, `7//2`; behind text,
+    // two slashes may be, whatever follows: `total// 2`.
+    const comment = meant === undefined ? /^\/(?!\*\s)/ : /^\/(?![*/]\s)/;
+    if (comment.test(this.#text.slice(this.#at + said.length, this.#at + said.length + 3))) return false;
     // In a list, where it cannot begin a key, a quote after any word does, or belongs to more text: `ls "My Files"`.
     // So may a bracket: `argv[1]`.
     if (!inObject && /["'[{]/.test(this.#text[this.#at + word.length] ?? "")) return false;
