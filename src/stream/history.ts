@@ -77,6 +77,7 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
   try {
     // What the caller answers instead of a handler is meant as it is.
     const result = tool.mode === "internal" && tool.toModelOutput ? tool.toModelOutput(use.result) : use.result;
+    if (result instanceof Promise) result.catch(() => {}); // nobody else handles its rejection
     if (isEmptied(result) && !("toJSON" in result)) return unsent(`it is ${emptiedMessage(result)}`);
     // To an output with an adapter's mark (images, say), the adapter adds the note.
     const isMarked = note === undefined || Object.getOwnPropertySymbols(Object(result)).length > 0;

@@ -66,6 +66,7 @@ describe("what the model is told of an output", () => {
         throw new Error("no such column");
       },
       async () => "later",
+      async () => Promise.reject(new Error("too late")),
     ];
     const said = fails.map((toModelOutput) => {
       const use = defineTool({ ...query, execute: () => "rows", toModelOutput }).use({}, { id: "call_1" });
@@ -74,6 +75,8 @@ describe("what the model is told of an output", () => {
     });
     expect(said[0]).toMatch(/query has run, but its output cannot be sent: no such column/);
     expect(said[1]).toMatch(/query has run, but its output cannot be sent: .*Promise/);
+    expect(said[2]).toBe(said[1]);
+    await new Promise((resolve) => setTimeout(resolve, 1)); // an unhandled rejection would fail the test run
   });
 
   it("is what the caller says, of a call that the caller executed", () => {
