@@ -74,8 +74,8 @@ export interface ToolDefinition<
   /** Without it, the tool is external: its calls are handed to the caller. */
   execute?: Execute<InferOutput<S>, Output> | undefined;
   /**
-   * What the model is told of an output, sync. Default: the output. Everybody else gets the output: `use.result`, the
-   * record, a transcript.
+   * What the model is told of what `execute` returned, sync. Default: all of it. Everybody else gets the output:
+   * `use.result`, the record, a transcript.
    */
   toModelOutput?: ((output: HandlerResult<Output>) => unknown) | undefined;
   /** What running it does to the world. Default `"write"`. */
