@@ -72,7 +72,9 @@ function unchecked(error: unknown): string {
   if (error instanceof TooMuchWork) return "takes too long to be checked: its alternatives are nested too deeply";
   if (error instanceof RangeError) return "is nested too deeply to be checked";
   if (error instanceof URIError) return "a property name holds half a character (a lone surrogate)";
-  return `cannot be checked: ${messageOf(error)}`;
+  const message = messageOf(error);
+  const [, type] = /^Instances of "(.+)" type/.exec(message) ?? []; // as of a structure that a server left out
+  return type === undefined ? `cannot be checked: ${message}` : `must be a JSON value, got ${type}`;
 }
 
 function copySource(source: JsonSchema): Record<string, unknown> {
