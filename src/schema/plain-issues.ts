@@ -72,30 +72,31 @@ export function readIssues(
     const { path, value: got } = at(unit);
     if (children.length === 0) return [{ message: "fits more than one of the alternatives, must fit one", path }];
     const from = unit.keywordLocation.length;
+    // One of the same type was hardly meant: told alone of `"all"` or a list of ids, a model would say "all".
+    const isConstant = ({ keyword, instanceLocation }: OutputUnit) =>
+      (keyword === "const" || keyword === "enum") && instanceLocation === unit.instanceLocation;
     const branches = Map.groupBy(children, (child) => /^\/\d+/.exec(child.keywordLocation.slice(from))?.[0]);
     const all = Array.from(branches.values(), (list) => ({
       list: list.filter((child) => !isContainer(child)),
       issues: issuesOf(list, from),
     }));
-    if (all.length === 1) return all[0]!.issues;
-    const isConstant = ({ keyword, instanceLocation }: OutputUnit) =>
-      (keyword === "const" || keyword === "enum") && instanceLocation === unit.instanceLocation;
-    for (const withDiscriminators of [false, true]) {
-      const isOther = (child: OutputUnit) => tellsAnotherKind(child, unit, got, withDiscriminators);
-      const likely = all.filter(({ list }) => !list.some(isOther));
-      // A constant of the same type was hardly meant: told alone of `"all"` or a list of ids, a model would say "all".
-      const isSure = (one: (typeof all)[number]) =>
-        !one.list.some(isConstant) || all.every((other) => other === one || keywordValue(other.list[0]!) === "null");
-      if (likely.length === 1 && isSure(likely[0]!)) return likely[0]!.issues;
-    }
-    const discriminator = commonDiscriminator(all.map(({ list }) => list));
-    if (discriminator !== undefined) return [discriminator];
     const isOfType = ({ keyword, instanceLocation }: OutputUnit) =>
       keyword === "type" && instanceLocation === unit.instanceLocation;
     if (all.every(({ list }) => list.length === 1 && isOfType(list[0]!))) {
       const types = all.flatMap(({ list }) => keywordValue(list[0]!));
       return [{ message: mustBe(types, got), path }];
     }
+    const isNull = ([child, ...more]: OutputUnit[]) =>
+      more.length === 0 && isOfType(child!) && keywordValue(child!) === "null";
+    const besideNull = all.filter(({ list }) => !isNull(list));
+    if (besideNull.length === 1) return besideNull[0]!.issues;
+    for (const withDiscriminators of [false, true]) {
+      const isOther = (child: OutputUnit) => tellsAnotherKind(child, unit, got, withDiscriminators);
+      const likely = all.filter(({ list }) => !list.some(isOther));
+      if (likely.length === 1 && !likely[0]!.list.some(isConstant)) return likely[0]!.issues;
+    }
+    const discriminator = commonDiscriminator(all.map(({ list }) => list));
+    if (discriminator !== undefined) return [discriminator];
     const texts = all.flatMap(({ issues }) =>
       issues.map((issue) => [issue.path.slice(path.length).join("."), issue.message].filter(Boolean).join(": ")),
     );

@@ -26,8 +26,15 @@ export function withUnionIssues(
   if (checked.ok) return issues;
   return issues.flatMap((issue, index) => {
     if (index >= MAX_EXPLAINED) return [issue];
-    return [issue, ...checked.issues.filter((found) => isPlainIssue(found, issue.path))];
+    // zod says no more of a union that is missing, and of a template literal.
+    const isBare = issue.message === "Invalid input";
+    const says = (found: Issue) => isPlainIssue(found, issue.path) || (isBare && isAtOrBelow(found.path, issue.path));
+    return [issue, ...checked.issues.filter(says)];
   });
+}
+
+function isAtOrBelow(path: Issue["path"], above: Issue["path"]): boolean {
+  return above.every((step, index) => String(step) === String(path[index]));
 }
 
 /** Some exports cannot be checked here because of their patterns. */

@@ -126,6 +126,26 @@ describe("a value that fits no alternative, or has a wrong name", () => {
       { by: null },
       ["by: must be a string or a number, got null"],
     ],
+    [
+      "alternatives of types next to null",
+      ofZod,
+      { at: true },
+      ["at: Invalid input", "at: must be an object, got a boolean"],
+    ],
+    ["a value that is missing", ofZod, {}, ["at: Invalid input", 'at: the required property "at" is missing']],
+    ["the same in zod 3", ofZod3, {}, ["at: Invalid input", 'at: the required property "at" is missing']],
+    [
+      "alternatives in alternatives, next to null",
+      z.object({ at: z.union([z.string().min(3), z.number()]).nullable() }),
+      { at: true },
+      ["at: Invalid input", "at: must be a string or a number, got a boolean"],
+    ],
+    [
+      "a template literal",
+      z.object({ id: z.templateLiteral(["v", z.number()]) }),
+      { id: "1" },
+      ["id: Invalid input", expect.stringMatching(/^id: must match the pattern .*, got "1"$/) as unknown as string],
+    ],
     ["no alternative", ofZod, { at: place, name: 1 }, ["name: Invalid input: expected string, received number"]],
     [
       "null beside one alternative",
