@@ -106,8 +106,9 @@ export class JsonBlock implements BlockReader {
       if (this.#endsWith === "line" && this.#value.isClosed) {
         const line = this.#lineAt(text, at);
         if (line === undefined) break;
+        this.#pass(text.slice(from, at));
         if (GOES_ON.test(line)) consumer.second?.();
-        return this.#close(text.slice(from, at), at);
+        return this.#close("", at);
       }
       if (code <= 32 && !this.#value.isQuoted) continue;
       if (this.#value.isClosed) {

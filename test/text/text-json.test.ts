@@ -402,6 +402,15 @@ describe("a quote in the arguments that is not escaped", () => {
     }
   });
 
+  it("leaves the same of a call of mistral in any pieces", async () => {
+    const text = '[TOOL_CALLS]write[ARGS]{"path": "a"}", b\n';
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("mistral"), pieces, [write]);
+      expect(outcomesOf(turn)).toEqual(["invalid_call"]);
+      expect(turn.calls[0]!.argsText).toBe('{"path": "a"}');
+    }
+  });
+
   it("needs no comma before its arguments", async () => {
     const text = '<tool_call>{"name": "write"\n "arguments": {"path": "a"}}</tool_call>';
     const { turn } = await readText(textJson("hermes"), [text], [write]);
