@@ -39,6 +39,8 @@ export class Arguments {
   #values: ValueArguments | undefined;
   /** The arguments are free text, not JSON (custom tools). */
   custom = false;
+  /** No delta is a copy of what came. */
+  verbatim = false;
   #length = 0;
   /** The last character that is not white space, kept here since the text may be in many pieces. */
   #lastChar = 0;
@@ -139,7 +141,7 @@ export class Arguments {
     const { length } = delta;
     if (length === 0 || this.failure !== undefined) return "";
     if (this.#values !== undefined) return this.#afterValue(delta);
-    if (this.#length > 0 && !this.custom) {
+    if (this.#length > 0 && !this.custom && !this.verbatim) {
       // The fast path is all but the first few deltas: a delta shorter than what came cannot be a copy of it,
       // and nothing can follow a closed root but a copy, the successor of a placeholder, or garbage.
       if (length >= (this.#snapshot?.length ?? this.#length)) {

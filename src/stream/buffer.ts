@@ -223,6 +223,7 @@ export class ToolBuffer {
       this.#hold(this.#overflow);
       return undefined;
     }
+    state.args.verbatim = chunk.verbatim === true;
     this.#states.push(state);
     this.#opened++;
     return state;

@@ -34,6 +34,11 @@ export interface ToolChunk {
   readonly name?: string | null | undefined;
   /** More of the arguments' JSON text. */
   readonly argsTextDelta?: string | null | undefined;
+  /**
+   * The arguments' text is the model's own: a delta that begins with all that came before it is no cumulative copy of
+   * it. Counts on the chunk that begins the call.
+   */
+  readonly verbatim?: boolean | undefined;
   /** A record merged into the arguments: for wires that send them whole, as an object. */
   readonly argsKvPatch?: Readonly<Record<string, unknown>> | undefined;
   /** Changes at places inside the arguments. */

@@ -68,7 +68,7 @@ function createCall(
     name(name, id, metadata) {
       if (hasName || isOver || name === "") return;
       hasName = true;
-      tell({ ...label, id, name: nameOf(name), argsTextDelta: waiting?.join(""), metadata });
+      tell({ ...label, id, name: nameOf(name), argsTextDelta: waiting?.join(""), verbatim: true, metadata });
       waiting = undefined;
     },
     args(delta) {

@@ -361,6 +361,32 @@ describe("a call as JSON", () => {
   });
 });
 
+describe("arguments that go on as they began", () => {
+  const written = '{"path": "a", "content": ';
+  it.each<[NotationName, string]>([
+    ["hermes", '<tool_call>{"name": "write_file", "arguments": @}</tool_call>'],
+    ["mistral", "[TOOL_CALLS]write_file[ARGS]@"],
+    ["function-tag", "<function=write_file>@</function>"],
+    ["kimi", "<|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>@<|tool_call_end|>"],
+    ["dsml", '<|DSML|invoke name="write_file">@</|DSML|invoke>'],
+  ])("are no second copy of them, in any pieces: %s", async (name, text) => {
+    for (const [first, second] of [
+      ["{", '{"path": "a", "content": "b"}'],
+      ["{", '{"path": "a", "content": "b"}}'],
+      [written, `${written}'b'}}`],
+      [`${written}"b", `, `${written}"b", "mode": "append"}`],
+    ] as const) {
+      const [head, tail] = text.split("@") as [string, string];
+      for (const pieces of [[head + first + second + tail], [head + first, second + tail]]) {
+        const { turn } = await readText(textJson(name), pieces, sharedTools);
+        expect(turn.calls.map(({ name: called }) => called)).toEqual(["write_file"]);
+        expect(turn.calls[0]!.outcome).not.toBeInstanceOf(ToolUse);
+        expect(turn.calls[0]!.argsText).toContain(first + second.slice(0, 20));
+      }
+    }
+  });
+});
+
 describe("a quote in the arguments that is not escaped", () => {
   const write = defineTool({
     name: "write",
