@@ -18,9 +18,10 @@ const NUMBER = /[+-]?\s*[\d.][\w.]*(?:(?<=[eE])[+-]\d+)?/y;
 /**
  * Reads a list of Python calls: `[f(a="x", b=[1, None]), g()]`. Nothing is evaluated.
  *
+ * @param isLines a line break between two calls is as good as a comma
  * @throws Refusal for anything else
  */
-export function readCalls(code: string, { maxDepth, maxCalls }: Limits): PythonCall[] {
+export function readCalls(code: string, { maxDepth, maxCalls }: Limits, isLines = false): PythonCall[] {
   let at = 0;
   let depth = 0;
   let calling = "";
@@ -54,13 +55,14 @@ export function readCalls(code: string, { maxDepth, maxCalls }: Limits): PythonC
    *
    * @returns whether a comma follows the last one
    */
-  function items(close: string, item: () => void): boolean {
+  function items(close: string, item: () => void, byLines = false): boolean {
     if (++depth > maxDepth + 2) refuse(`it nests deeper than ${maxDepth} levels (limits.maxDepth)`);
     let hasComma = false;
     while (!has(close)) {
       space();
       item();
-      hasComma = has(",");
+      const end = at;
+      hasComma = has(",") || (byLines && code.slice(end, at).includes("\n"));
       if (hasComma) continue;
       if (has(close)) break;
       refuse(`a comma or ${close} is missing`);
@@ -151,10 +153,11 @@ export function readCalls(code: string, { maxDepth, maxCalls }: Limits): PythonC
 
   const calls: PythonCall[] = [];
   if (!has("[")) refuse("it is not a list");
-  items("]", () => {
+  const next = () => {
     if (calls.length >= maxCalls) refuse(`it has more than ${maxCalls} calls (limits.maxCalls)`);
     calls.push(call());
-  });
+  };
+  items("]", next, isLines);
   space();
   if (at < code.length) refuse("something follows the list");
   return calls;

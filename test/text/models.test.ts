@@ -69,6 +69,10 @@ const written: Readonly<Record<string, readonly string[]>> = {
     "<start_function_call>call:get_weather{city:<escape>Oslo<escape>}<end_function_call><start_function_response>",
   ],
   "LFM2, LFM2.5": ['<|tool_call_start|>[get_weather(city="Oslo")]<|tool_call_end|>'],
+  "Olmo 3": [
+    '<function_calls>get_weather(city="Oslo")</function_calls>',
+    '<function_calls>\nget_weather(city="Oslo")\n</function_calls>',
+  ],
   "Llama 4, Llama 3.2": [
     '[get_weather(city="Oslo")]',
     "[get_weather(city='Oslo')]<|eot|>",

@@ -1012,6 +1012,7 @@ describe("a list of Python calls", () => {
   const weather = 'get_weather(city="Oslo")';
   const oslo = { city: "Oslo" };
   const marked = (list: string) => `<|tool_call_start|>${list}<|tool_call_end|>`;
+  const lines = (...calls: string[]) => `<function_calls>${calls.join("\n")}</function_calls>`;
   const strange =
     `"Oslo"|city=Oslo|city=f()|city=f"Oslo"|city="a" + "b"|city="a" city="b"|city=1, city=2|city=|*x|city=[1|city={1}` +
     `|city=1 2|x for x in y|city=b'a'|city=007|city='\\x'|city="a"or"b"|city=t"a"`;
@@ -1033,6 +1034,12 @@ describe("a list of Python calls", () => {
     "The mark <|tool_call_start|> alone",
     "<|tool_call_start|>[1]",
     "<|tool_call_start|>now()",
+    lines(`[${weather}]`),
+    lines("now"),
+    lines(""),
+    lines('<invoke name="now"></invoke>'),
+    `The calls stand in \`${lines(weather)}\`.`,
+    `> ${lines(weather)}`,
   ];
   it.each<[string, string, unknown[], string]>([
     ["may be the whole answer", `[${weather}]`, [oslo], ""],
@@ -1051,6 +1058,23 @@ describe("a list of Python calls", () => {
       "",
     ],
     ["with a string of several lines", marked("[get_weather(city='a\nb')]"), [{ city: "a\nb" }], ""],
+    ["may be a line between marks of its own", `So ${lines(weather)} and`, [oslo], "So  and"],
+    ["or several", lines("", "now()", ` ${weather} `, "", "now()", ""), [{}, oslo, {}], ""],
+    ["that break in brackets", lines("get_weather(", '  city="Oslo"', ")", "now()"), [oslo, {}], ""],
+    ["with a mark in a string", lines('get_weather(city="</function_calls>")'), [{ city: "</function_calls>" }], ""],
+    ["with a call in a string", lines("get_weather(city='a)\nnow()')"), [{ city: "a)\nnow()" }], ""],
+    ["is none on one line with another", `${lines(`now() ${weather}`)} and`, ["invalid_call"], " and"],
+    ["of lines, is none with anything else", `${lines("now()", "So.")} and`, ["invalid_call"], " and"],
+    ["is none with a bracket too many", `${lines(`${weather}]`)} and`, ["invalid_call"], " and"],
+    ["is none with one too few", `${lines("now()", "now(")} and`, ["invalid_call"], " and"],
+    [
+      "of lines, is none in a string that has no end",
+      `${lines('get_weather(city="Oslo)')} and`,
+      ["invalid_call"],
+      " and",
+    ],
+    ["of lines, is none without its last mark", `<function_calls>${weather}\n`, ["truncated"], ""],
+    ["of lines, is cut in its name", "<function_calls>get_wea", ["truncated"], ""],
     ["is none without its last bracket", `[${weather}`, ["truncated"], ""],
     ["between marks, either", `<|tool_call_start|>[${weather}, now()`, ["truncated"], ""],
     ["where its end has come", `${marked(`[${weather}, now(`)} and`, ["invalid_call"], " and"],
@@ -1126,8 +1150,10 @@ describe("a list of Python calls", () => {
     for (const [before, after] of [
       ["", ""],
       ["<|tool_call_start|>", "<|tool_call_end|>"],
+      ["<function_calls>", "</function_calls>"],
     ] as const) {
-      const whole = before + text + after;
+      const isLines = before === "<function_calls>";
+      const whole = before + (isLines ? text.slice(1, -1).replace(", get", "\nget") : text) + after;
       for (let at = 0; at <= whole.length; at++) {
         for (const reason of ["stop", "length"] as const) {
           const pieces = [whole.slice(0, at), { type: "finish" as const, reason }];
@@ -1135,7 +1161,8 @@ describe("a list of Python calls", () => {
           const ran = turn.calls.flatMap(({ released, name }) => (released ? [name] : []));
           // Without a mark, more might have come on the line.
           const isCut = reason === "length" && before === "";
-          const reads = isCut || at < before.length + text.length ? [] : ["get_weather"];
+          const isWhole = at >= (isLines ? whole.length : before.length + text.length);
+          const reads = isCut || !isWhole ? [] : ["get_weather"];
           const writes = reads.length === 0 || reason === "length" ? [] : ["refund_order"];
           expect([at, ran]).toEqual([at, [...writes, ...reads]]);
         }

@@ -10,9 +10,11 @@ import { MESSAGE_ENDS } from "../bare.ts";
 import { anyName, endOfName, offer, results } from "../prompt.ts";
 import { readCalls } from "../python-calls.ts";
 
+/** Of Olmo 3, around calls that stand on a line each instead of in a list. */
+const LINES = "<function_calls>";
 /** Of LFM2, then as Llama 4 sometimes writes them. */
-const OPENS = ["<|tool_call_start|>", "<|python_start|>"] as const;
-const CLOSES = ["<|tool_call_end|>", "<|python_end|>"] as const;
+const OPENS = ["<|tool_call_start|>", "<|python_start|>", LINES] as const;
+const CLOSES = ["<|tool_call_end|>", "<|python_end|>", "</function_calls>"] as const;
 const ENDS = [...CLOSES, ...MESSAGE_ENDS];
 const LIST = "[";
 const RESULT = "<|tool_response_start|>";
@@ -23,10 +25,11 @@ const [CLOSE] = CLOSES;
 
 /**
  * A list of Python calls: `[get_weather(city="Oslo"), now()]`. LFM2 writes it between marks, Llama 4 and Llama 3.2 as
- * their whole answer. Arguments are literals with a name.
+ * their whole answer, Olmo 3 as lines between other marks. Arguments are literals with a name.
  *
  * @see https://docs.liquid.ai/lfm/key-concepts/tool-use
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama4/
+ * @see https://github.com/vllm-project/vllm/pull/26143 for Olmo 3
  */
 export const pythonic: TextDialect = {
   markers: [...OPENS, LIST],
@@ -60,12 +63,14 @@ const MAX_LIST = 1_048_576;
 
 /**
  * One list. It is read once its last bracket has come: of a list that was cut off, nothing runs. Without a mark, it must
- * begin with the call of an existing tool, and its line must end after it: anything else is text.
+ * begin with the call of an existing tool, and its line must end after it: anything else is text. Lines of calls are a
+ * list whose brackets are the marks.
  */
 class CallList implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly holdsCalls = true;
   readonly #isBare: boolean;
+  readonly #isLines: boolean;
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
   readonly #state = new CodeState(true);
@@ -78,21 +83,22 @@ class CallList implements BlockReader {
 
   constructor(marker: string, writer: BlockWriter, context: TextContext) {
     this.#isBare = marker === LIST;
+    this.#isLines = marker === LINES;
     this.#writer = writer;
     this.#context = context;
     this.#code = new Kept(this.#limit);
-    if (this.#isBare) this.#code.add(LIST);
+    if (this.#isBare || this.#isLines) this.#code.add(LIST);
   }
 
   read(text: string, from: number): number {
     let at = from;
     if (this.state === "head") {
-      const begin = this.#isBare ? headOfBare(text, at, this.#context) : headOfList(text, at);
+      const begin = this.#isBare ? headOfBare(text, at, this.#context) : headOfList(text, at, this.#isLines);
       if (begin === "none") this.state = "none";
       if (typeof begin === "string") return at;
       this.state = "open";
-      if (this.#isBare) this.#see(LIST.charCodeAt(0));
-      else at = begin;
+      if (this.#isBare || this.#isLines) this.#see(LIST.charCodeAt(0));
+      at = begin;
     }
     return this.#isClosed ? this.#readEnd(text, at) : this.#readList(text, at);
   }
@@ -140,7 +146,10 @@ class CallList implements BlockReader {
         const end = at + mark.word.length;
         if (!this.#state.isString || this.#context.isBlind) {
           this.#code.add(text.slice(from, at));
-          this.#fail("its brackets are not closed where the list ends");
+          if (this.#isLines && this.#depth === 1 && !this.#state.isString) {
+            this.#code.add("]");
+            this.#write(true);
+          } else this.#fail("its brackets are not closed where the list ends");
           this.state = "closed";
           return end;
         }
@@ -148,7 +157,7 @@ class CallList implements BlockReader {
       }
       this.#see(code);
       if (!this.#state.isString) this.#hidden = undefined;
-      if (this.#depth > 0) continue;
+      if (this.#depth > 0 || this.#isLines) continue;
       this.#code.add(text.slice(from, at + 1));
       this.#isClosed = true;
       return this.#readEnd(text, at + 1);
@@ -184,7 +193,7 @@ class CallList implements BlockReader {
     const { text: code } = this.#code;
     if (code === undefined) return this.#fail(`the list is longer than ${this.#limit} characters`);
     try {
-      const calls = readCalls(code, this.#context.limits);
+      const calls = readCalls(code, this.#context.limits, this.#isLines);
       for (const [index, { name, args }] of calls.entries()) {
         const call = this.#writer.call();
         call.name(name);
@@ -215,12 +224,12 @@ function firstName(code: string): string {
   return code.slice(from, endOfName(code, from));
 }
 
-/** `[`, a name and `(`. */
-function headOfList(text: string, from: number): number | "maybe" | "none" {
+/** `[` unless the calls are lines, a name and `(`. */
+function headOfList(text: string, from: number, isLines: boolean): number | "maybe" | "none" {
   const at = skipSpace(text, from);
   if (at === text.length) return "maybe";
-  if (text[at] !== LIST) return "none";
-  const call = headOfCall(text, at + 1);
+  if (!isLines && text[at] !== LIST) return "none";
+  const call = headOfCall(text, isLines ? at : at + 1);
   return typeof call === "string" ? call : at;
 }
 
