@@ -118,7 +118,8 @@ export class TagBlock implements BlockReader {
       return from;
     }
     const at = skipSpace(text, from);
-    const tag = at - from > MAX_SPACE ? undefined : this.#notation.tagAt(text, at, false);
+    const isText = at - from > MAX_SPACE || (at < text.length && text[at] !== "<");
+    const tag = isText ? undefined : this.#notation.tagAt(text, at, false);
     if (tag === "maybe") return from;
     if (tag !== undefined && isBegin(tag, "call") && tag.name !== undefined && this.#marker === "") {
       this.#beginCall(tag);

@@ -6,6 +6,8 @@ const TAGS: ReadonlyMap<string, string> = new Map([
   ["<think>", "</think>"],
   ["[THINK]", "[/THINK]"],
   ["<seed:think>", "</seed:think>"],
+  ["<think:opensource>", "</think:opensource>"],
+  ["<think:6124c78e>", "</think:6124c78e>"],
   ["<|START_THINKING|>", "<|END_THINKING|>"],
   ["<|channel>", "<channel|>"],
 ]);

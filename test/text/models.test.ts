@@ -14,6 +14,8 @@ const json = `{"name": "get_weather", "arguments": ${args}}`;
 const xml = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>";
 const deepseek = (call: string) =>
   `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>${call}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`;
+const hunyuan = (head: string) =>
+  `<tool_calls>\n<tool_call>${head}<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>\n</tool_calls>`;
 const dsml = "｜DSML｜";
 
 /** By the first cell of the table. */
@@ -33,6 +35,13 @@ const written: Readonly<Record<string, readonly string[]>> = {
   "GLM 4.5 and on": [
     "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>",
     "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>",
+  ],
+  "Hunyuan 3 and 4": [
+    hunyuan("get_weather<tool_sep>\n"),
+    hunyuan("get_weather<tool_sep>\n").replaceAll(/(?<=<[/a-z_]+)>/g, ":opensource>"),
+    hunyuan("get_weather")
+      .replaceAll("\n", "")
+      .replaceAll(/(?<=<[/a-z_]+)>/g, ":6124c78e>"),
   ],
   "Llama 3.1, 3.2, 3.3": [
     json.replace("arguments", "parameters"),

@@ -880,6 +880,81 @@ describe("a call of glm", () => {
     await expectRead(textJson("glm"), text, outcomes, said);
   });
 
+  const sep = "<tool_sep:opensource>";
+  const suffixed = weather.replaceAll(/(?<=[a-z_])>/g, ":opensource>").replace("weather", `weather${sep}\n`);
+  const section = (...calls: string[]) => `<tool_calls:opensource>\n${calls.join("\n")}\n</tool_calls:opensource>`;
+  const other = `<tool_call:opensource>now${sep}</tool_call:opensource>`;
+  it.each<[string, string, unknown[], string]>([
+    ["of Hunyuan 3", `So: ${section(suffixed, other)} and`, [{ city: "Oslo" }, {}], "So:  and"],
+    [
+      "of its preview",
+      `<tool_calls>\n${weather.replace("<arg", "<tool_sep>\n<arg")}\n</tool_calls>.`,
+      [{ city: "Oslo" }],
+      ".",
+    ],
+    [
+      "of Hunyuan 4",
+      section(suffixed, other).replaceAll(sep, "").replaceAll("opensource", "6124c78e").replaceAll("\n", ""),
+      [{ city: "Oslo" }, {}],
+      "",
+    ],
+    ["without its section", `${suffixed}\n${other} and`, [{ city: "Oslo" }, {}], "\n and"],
+    [
+      "without the end of its section",
+      `<tool_calls:opensource>${suffixed}${other}\nand`,
+      [{ city: "Oslo" }, {}],
+      "\nand",
+    ],
+    ["whose value has the tags of another", section(suffixed.replace("Oslo", weather)), [{ city: weather }], ""],
+    [
+      "whose value has tags without the suffix",
+      section(suffixed.replace("Oslo", "a</arg_value></tool_call>")),
+      [{ city: "a</arg_value></tool_call>" }],
+      "",
+    ],
+    [
+      "whose end has no suffix",
+      section(suffixed.replace("</tool_call:opensource>", "</tool_call>")) + now,
+      ["truncated"],
+      "",
+    ],
+    [
+      "without the end of a value",
+      section(suffixed.replace("</arg_value:opensource>", ""), other),
+      ["invalid_call", {}],
+      "",
+    ],
+    [
+      "with something else behind its name",
+      `${section(suffixed.replace("<arg_key:opensource>", "so "))} and`,
+      ["invalid_call"],
+      " and",
+    ],
+    [
+      "that has the end of a value alone",
+      other.replace(sep, "</arg_value:opensource>") + now,
+      ["invalid_call", {}],
+      "",
+    ],
+    ["that is cut in its name", "<tool_calls:opensource>\n<tool_call:opensource>get_wea", ["truncated"], ""],
+    ["that is cut behind its name", `<tool_call:opensource>now${sep}`, ["truncated"], ""],
+    ["that is cut behind a parameter", suffixed.replace("</tool_call:opensource>", ""), ["truncated"], ""],
+    ["that is not offered", section(suffixed.replace("weather", "wether"), other), ["unknown_tool", {}], ""],
+    ...[
+      "<tool_calls:opensource>",
+      "<tool_calls:opens",
+      "<tool_call:>now</tool_call:>",
+      "<tool_call: the call>",
+      `<tool_call:${"x".repeat(200)}>now`,
+      "The tag is <tool_call:opensource> alone.\n",
+      "<tool_calls:opensource>no</tool_calls:opensource>",
+      `A call stands in \`${other}\`.`,
+      `~~~\n${section(other)}\n~~~\n`,
+    ].map((text): [string, string, unknown[], string] => ["in other text", text, [], text]),
+  ])("with a suffix, or a section, %s: %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("glm"), text, outcomes, said);
+  });
+
   it.each<NotationName>(["hermes", "qwen-xml", "glm"])(
     "is told from those of the same tag, such as of %s",
     async (name) => {
@@ -1298,6 +1373,16 @@ describe.each<[NotationName, Tags]>([
       unclosed: (key, text) => `<arg_key>${key}</arg_key>\n<arg_value>${text}\n`,
     },
   ],
+  [
+    "glm",
+    {
+      form: "a section, with a suffix",
+      calls: (...calls) => `<tool_calls:x>\n${calls.join("\n")}\n</tool_calls:x>`,
+      call: (tool, ...values) => `<tool_call:x>${tool}<tool_sep:x>\n${values.join("")}</tool_call:x>`,
+      value: (key, text) => `<arg_key:x>${key}</arg_key:x>\n<arg_value:x>${text}</arg_value:x>\n`,
+      unclosed: (key, text) => `<arg_key:x>${key}</arg_key:x>\n<arg_value:x>${text}\n`,
+    },
+  ],
 ])("a value of %s", (name, { calls, call, value, unclosed }) => {
   const now = call("now");
   const file = call("write_file", value("path", "b.txt"), value("content", "world"));
@@ -1421,6 +1506,8 @@ describe("a value full of tags that have no end", () => {
 });
 
 interface Tags {
+  /** What tells it from another form of the notation. */
+  readonly form?: string;
   calls(...calls: string[]): string;
   call(tool: string, ...values: string[]): string;
   value(key: string, text: string): string;

@@ -61,6 +61,8 @@ describe("a call in the thoughts of a text", () => {
   it.each([
     "[THINK] [/THINK]",
     "<seed:think> </seed:think>",
+    "<think:opensource> </think:opensource>",
+    "<think:6124c78e> </think:6124c78e>",
     "<|START_THINKING|> <|END_THINKING|>",
     "<|channel> <channel|>",
   ])("is a plan between %s", async (tags) => {

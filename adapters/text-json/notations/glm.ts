@@ -1,6 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { TextDialect } from "../../../src/text/dialect.ts";
+import type { BlockReader } from "../../../src/text/notation.ts";
 import { anyName, endOfName, offer, results } from "../prompt.ts";
 import { TagBlock, type Tag, type TagNotation } from "../tags.ts";
 
@@ -11,15 +12,28 @@ const KEY_END = "</arg_key>";
 const VALUE = "<arg_value>";
 const VALUE_END = "</arg_value>";
 
+/** Of Hunyuan: around its calls, and what these begin with if its tags have a suffix. */
+const SECTIONS = ["<tool_calls>", "<tool_calls:"];
+const SUFFIXED_CALL = "<tool_call:";
+
 /**
  * GLM 4.5 and on: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`, with line breaks
- * between the tags (4.5, 4.6) or without. The tool's schema says what a value means.
+ * between the tags (4.5, 4.6) or without. The tool's schema says what a value means. Hunyuan 3 and 4 write the same in
+ * a section, 3 with `<tool_sep>` after the name. All of their tags may have a suffix, which depends on the checkpoint:
+ * `<tool_call:opensource>`.
  *
  * @see https://huggingface.co/zai-org/GLM-4.5/blob/main/chat_template.jinja
+ * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/hunyuan_detector.py for Hunyuan 3
+ * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/hy_v4_tool_parser.py for Hunyuan 4
  */
 export const glm: TextDialect = {
-  markers: [CALL],
-  start: (writer, context) => (marker) => new TagBlock(tags, marker, writer, context),
+  markers: [CALL, SUFFIXED_CALL, ...SECTIONS],
+  start: (writer, context) => (marker) => {
+    const isSection = SECTIONS.includes(marker);
+    const block = (rest: string, suffix: string) =>
+      new TagBlock(tagsOf(suffix, isSection), isSection ? "" : marker + rest, writer, context);
+    return marker.endsWith(":") ? new SuffixedBlock(block) : block("", "");
+  },
   toolName: anyName,
   // With an end mark, a call cut off after a name, or between two parameters, would look complete.
   ends: [],
@@ -44,78 +58,119 @@ Values are written as they are, without quotes or escapes; lists and objects as 
         return `${CALL}${name}\n${parameters.join("")}${CALL_END}`;
       })
       .join("\n"),
-  ...results(["<tool_response>\n", "\n</tool_response>"], [CALL, CALL_END], "\n"),
+  ...results(["<tool_response>\n", "\n</tool_response>"], ["<tool_call", "</tool_call"], "\n"),
 };
-
-const WORDS = [CALL, KEY, CALL_END, VALUE_END];
 
 /** The maximum length of a name with the white space around it. */
 const MAX_NAME = 128;
 
-const tags: TagNotation = {
-  callEnd: CALL_END,
-  parameterEnd: VALUE_END,
-  sectionEnds: [],
-  hasLines: false,
-  isCommon: false,
-  tagAt(text, at, isInValue) {
-    const found = lookFor(text, at, WORDS);
-    if (found === "maybe") return found;
-    if (found === undefined) return isInValue ? undefined : bareKeyAt(text, at);
-    const end = at + found.word.length;
-    if (found.word === CALL) return isInValue ? quotedCallAt(text, end) : callAt(text, end);
-    if (found.word === KEY) return parameterAt(text, end);
-    return { kind: found.word === CALL_END ? "call" : "parameter", isEnd: true, end };
-  },
-};
+/** Reads the rest of the first tag, whose suffix all others have, and then the block. */
+class SuffixedBlock implements BlockReader {
+  readonly #blockOf: (rest: string, suffix: string) => BlockReader;
+  #block: BlockReader | undefined;
+  #isNone = false;
 
-/**
- * A word followed by a tag of the notation: other notations, and prose, use the same `<tool_call>`. The following tag
- * may be a wrong one: `<arg_key>` is sometimes left out (vllm-project/vllm#47190), and `</arg_value>` may occur without
- * a parameter (fw-ai-external/python-sdk#119).
- */
-function callAt(text: string, at: number): Tag | "maybe" | undefined {
-  const from = skipSpace(text, at);
-  const nameEnd = endOfName(text, from);
-  const end = skipSpace(text, nameEnd);
-  if (end - at > MAX_NAME) return undefined;
-  if (nameEnd === text.length) return "maybe";
-  const name = text.slice(from, nameEnd);
-  // A word that ends with a full stop is the last of a sentence.
-  if (!/^[\w-](?:.*[\w-])?$/.test(name)) return undefined;
-  const found = lookFor(text, end, [KEY, CALL_END, KEY_END, VALUE_END]);
-  return typeof found === "object" ? { kind: "call", isEnd: false, name, end } : found;
+  constructor(blockOf: (rest: string, suffix: string) => BlockReader) {
+    this.#blockOf = blockOf;
+  }
+
+  get state(): BlockReader["state"] {
+    return this.#isNone ? "none" : (this.#block?.state ?? "head");
+  }
+
+  read(text: string, from: number): number {
+    if (this.state === "open") return this.#block!.read(text, from);
+    const [rest = ""] = /^[\w-]*>?/.exec(text.slice(from, from + MAX_NAME))!;
+    this.#isNone =
+      rest === ">" || rest.length === MAX_NAME || (!rest.endsWith(">") && from + rest.length < text.length);
+    if (this.#isNone || !rest.endsWith(">")) return from;
+    this.#block ??= this.#blockOf(rest, `:${rest.slice(0, -1)}`);
+    const at = this.#block.read(text, from + rest.length);
+    return this.state === "head" ? from : at;
+  }
+
+  end(rest: string): string | undefined {
+    return this.#block?.end(this.state === "head" ? rest.slice(rest.indexOf(">") + 1) : rest);
+  }
 }
 
-/** A value may quote any call: one with words in it, or of another notation that has the same tags. */
-function quotedCallAt(text: string, at: number): Tag | "maybe" | undefined {
-  const end = skipSpace(text, at);
-  if (end - at > MAX_NAME) return undefined;
-  const found = /[\w{[]/.test(text[end] ?? "") ? "yes" : look(text, end, "<function=");
-  if (found === "yes") return { kind: "call", isEnd: false, name: "", end };
-  return found === "maybe" ? found : undefined;
-}
+/** @param suffix of all tags, with its colon */
+function tagsOf(suffix: string, isSection: boolean): TagNotation {
+  const [call, key, value, separator] = ["tool_call", "arg_key", "arg_value", "tool_sep"].map(
+    (name) => `<${name}${suffix}>`,
+  ) as [string, string, string, string];
+  const [callEnd, keyEnd, valueEnd] = [call, key, value].map((tag) => `</${tag.slice(1)}`) as [string, string, string];
+  const sectionEnds = isSection ? [`</tool_calls${suffix}>`] : [];
+  const words = [call, key, callEnd, valueEnd, ...sectionEnds];
+  const behindName = [key, callEnd, keyEnd, valueEnd];
 
-/** A key without the tag that begins it. It still ends what comes before it. */
-function bareKeyAt(text: string, at: number): Tag | "maybe" | undefined {
-  const head = text.slice(at, at + MAX_NAME);
-  const length = head.indexOf("<");
-  if (length < 0) return head.length < MAX_NAME ? "maybe" : undefined;
-  const end = look(text, at + length, KEY_END);
-  if (end === "yes") return { kind: "parameter", isEnd: false, end: at };
-  return end === "maybe" ? end : undefined;
-}
+  /**
+   * A word followed by a tag of the notation: other notations, and prose, use the same `<tool_call>`. The following tag
+   * may be a wrong one: `<arg_key>` is sometimes left out (vllm-project/vllm#47190), and `</arg_value>` may occur without
+   * a parameter (fw-ai-external/python-sdk#119).
+   */
+  function callAt(text: string, at: number): Tag | "maybe" | undefined {
+    const from = skipSpace(text, at);
+    const nameEnd = endOfName(text, from);
+    const end = skipSpace(text, nameEnd);
+    if (end - at > MAX_NAME) return undefined;
+    if (nameEnd === text.length) return "maybe";
+    const name = text.slice(from, nameEnd);
+    // A word that ends with a full stop is the last of a sentence.
+    if (!/^[\w-](?:.*[\w-])?$/.test(name)) return undefined;
+    const found = lookFor(text, end, [separator, ...behindName]);
+    if (typeof found !== "object") return found;
+    return { kind: "call", isEnd: false, name, end: found.word === separator ? end + separator.length : end };
+  }
 
-/** The key and the beginning of its value are one tag. A key without a value is a parameter tag without a name. */
-function parameterAt(text: string, at: number): Tag | "maybe" {
-  const broken: Tag = { kind: "parameter", isEnd: false, end: at };
-  const head = text.slice(at, at + MAX_NAME);
-  const length = head.indexOf("<");
-  if (length < 0) return head.length < MAX_NAME ? "maybe" : broken;
-  const keyEnd = look(text, at + length, KEY_END);
-  if (keyEnd !== "yes") return keyEnd === "maybe" ? "maybe" : broken;
-  const from = skipSpace(text, at + length + KEY_END.length);
-  const value = from - at > 2 * MAX_NAME ? "no" : look(text, from, VALUE);
-  if (value !== "yes") return value === "maybe" ? "maybe" : broken;
-  return { kind: "parameter", isEnd: false, name: head.slice(0, length).trim(), end: from + VALUE.length };
+  /** A value may quote any call: one with words in it, or of another notation that has the same tags. */
+  function quotedCallAt(text: string, at: number): Tag | "maybe" | undefined {
+    const end = skipSpace(text, at);
+    if (end - at > MAX_NAME) return undefined;
+    const found = /[\w{[]/.test(text[end] ?? "") ? "yes" : look(text, end, "<function=");
+    if (found === "yes") return { kind: "call", isEnd: false, name: "", end };
+    return found === "maybe" ? found : undefined;
+  }
+
+  /** A key without the tag that begins it. It still ends what comes before it. */
+  function bareKeyAt(text: string, at: number): Tag | "maybe" | undefined {
+    const head = text.slice(at, at + MAX_NAME);
+    const length = head.indexOf("<");
+    if (length < 0) return head.length < MAX_NAME ? "maybe" : undefined;
+    const end = look(text, at + length, keyEnd);
+    if (end === "yes") return { kind: "parameter", isEnd: false, end: at };
+    return end === "maybe" ? end : undefined;
+  }
+
+  /** The key and the beginning of its value are one tag. A key without a value is a parameter tag without a name. */
+  function parameterAt(text: string, at: number): Tag | "maybe" {
+    const broken: Tag = { kind: "parameter", isEnd: false, end: at };
+    const head = text.slice(at, at + MAX_NAME);
+    const length = head.indexOf("<");
+    if (length < 0) return head.length < MAX_NAME ? "maybe" : broken;
+    const end = look(text, at + length, keyEnd);
+    if (end !== "yes") return end === "maybe" ? "maybe" : broken;
+    const from = skipSpace(text, at + length + keyEnd.length);
+    const begin = from - at > 2 * MAX_NAME ? "no" : look(text, from, value);
+    if (begin !== "yes") return begin === "maybe" ? "maybe" : broken;
+    return { kind: "parameter", isEnd: false, name: head.slice(0, length).trim(), end: from + value.length };
+  }
+
+  return {
+    callEnd,
+    parameterEnd: valueEnd,
+    sectionEnds,
+    hasLines: false,
+    isCommon: false,
+    tagAt(text, at, isInValue) {
+      const found = lookFor(text, at, words);
+      if (found === "maybe") return found;
+      if (found === undefined) return isInValue ? undefined : bareKeyAt(text, at);
+      const end = at + found.word.length;
+      if (found.word === call) return isInValue ? quotedCallAt(text, end) : callAt(text, end);
+      if (found.word === key) return parameterAt(text, end);
+      const kind = found.word === callEnd ? "call" : found.word === valueEnd ? "parameter" : "section";
+      return { kind, isEnd: true, end };
+    },
+  };
 }
