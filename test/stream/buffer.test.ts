@@ -164,10 +164,27 @@ describe("the end of the turn", () => {
     expect(buffer.end("length")).toMatchObject([{ code: "truncated" }]);
   });
 
+  it.each(['{"x":1}', "{x: 1}"])("that is a cut completes what shows its own end: %s", (args) => {
+    const buffer = new ToolBuffer(tools);
+    buffer.append({ callIndex: 0, name: "anything", argsTextDelta: args });
+    expect(buffer.end("length")).toMatchObject([{ input: { x: 1 } }]);
+  });
+
   it.each(['{"x":1}', "{x: 1}"])("of a cut turn completes no call that was not ended, be it closed: %s", (args) => {
     const buffer = new ToolBuffer(tools);
     buffer.append({ callIndex: 0, name: "anything", argsTextDelta: args });
     expect(buffer.end()).toMatchObject([{ code: "truncated" }]);
+  });
+
+  it("is not needed by what was ended, and got its name later", () => {
+    const buffer = new ToolBuffer(tools);
+    expect(buffer.append({ callIndex: 0, id: "a", argsTextDelta: '{"x":1}', done: true })).toBeUndefined();
+    expect(buffer.append({ callIndex: 0, name: "anything" })).toMatchObject({ input: { x: 1 } });
+  });
+
+  it("is not needed by free text that is empty", () => {
+    const buffer = new ToolBuffer();
+    expect(buffer.append({ name: "note", done: true, metadata: { custom: true } })).toMatchObject({ input: "" });
   });
 
   it("comes once: append() after it is a mistake", () => {
@@ -625,6 +642,13 @@ describe("repairs", () => {
       ["null_dropped", ["options", "limit"], null, undefined],
       ["null_dropped", ["force"], null, undefined],
     ]);
+  });
+
+  it("null for an optional stays where the schema takes it, and does not take the rest without it", () => {
+    const limit = z.coerce.number().optional();
+    const inputSchema = z.object({ limit, all: limit }).refine((input) => "limit" in input || "all" in input);
+    const tool = defineTool({ name: "t", inputSchema });
+    expect(one(call("t", '{"limit":null}'), {}, [tool])).toMatchObject({ input: { limit: 0 }, repairs: [] });
   });
 
   it.each<[title: string, inputSchema: SchemaSource, args: string, input: object]>([

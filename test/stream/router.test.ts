@@ -644,6 +644,11 @@ describe("finds the call of a chunk", () => {
       [["a", "f", { x: 1 }]],
     ],
     [
+      "arguments in pieces behind an end without any",
+      [{ ...head(0, "a", "f"), done: true }, more(0, '{"x":'), more(0, "1}")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
       "quirk 18: a whole call in one chunk",
       [
         { ...head(0, "a", "f", '{"x":1}'), done: true },
