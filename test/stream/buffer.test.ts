@@ -743,6 +743,25 @@ describe("a call that is taken back", () => {
   });
 });
 
+describe("a call with the id of another, where ids are unique", () => {
+  const again = (name: string, args: string) => {
+    const buffer = new ToolBuffer(tools);
+    buffer.append(call("anything", '{"n":1}', { id: "a", callIndex: 0 }));
+    buffer.append(call("anything", '{"n":2}', { id: "b", callIndex: 1 }));
+    buffer.append(call("refund", '{"id":"x"}', { id: "c", callIndex: 2 }));
+    const id = name === "refund" ? "b" : "c";
+    return buffer.append(call(name, args, { id, callIndex: 3, metadata: { repeatsId: true } }));
+  };
+
+  it.each([
+    ["anything", '{"n":1}'],
+    ["anything", '{"id":"x"}'],
+    ["refund", '{"id":"x"}'],
+  ])("is another one, unless name and arguments are that one's, too: %s %s", (name, args) => {
+    expect(again(name, args)).toMatchObject({ name, input: JSON.parse(args) });
+  });
+});
+
 describe("retract()", () => {
   it("takes a call out, and what still comes for it is nobody's", () => {
     const buffer = new ToolBuffer(tools, { runId: "r" });

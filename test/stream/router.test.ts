@@ -665,6 +665,38 @@ describe("finds the call of a chunk", () => {
       [["a", "f", { x: 1 }]],
     ],
     [
+      "quirk 19: id and name repeated with the end, without an index",
+      [
+        head(undefined, "a", "f", '{"x":'),
+        head(undefined, "a", "f", "1}"),
+        { ...head(undefined, "a", "f"), done: true },
+      ],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "an id of its own for each piece, and another call in between",
+      [
+        head(undefined, "a", "f", '{"x":'),
+        more(undefined, "[", "a2"),
+        head(undefined, undefined, "g", '{"y":2}'),
+        more(undefined, "1]}", "a2"),
+      ],
+      [
+        ["a", "f", { x: [1] }],
+        [null, "g", { y: 2 }],
+      ],
+    ],
+    ...['{"x":{}', '{"x":{'].map((piece): [string, ToolChunk[], unknown[]] => [
+      `another name in the middle of a call, after ${piece}`,
+      [head(0, "a", "f", piece), head(0, "a", "g", piece.endsWith("}") ? "}" : "}}")],
+      [["a", "f", { x: {} }]],
+    ]),
+    [
+      "a name that is no tool's, and then one that is",
+      [head(0, "a", "nobody"), head(0, "a", "g", '{"y":2}')],
+      [["a", "nobody", "unknown_tool"]],
+    ],
+    [
       "quirk 20: a placeholder of the same call",
       [head(0, "a", "f", "{}"), head(0, "a", "f", '{"x":1}')],
       [["a", "f", { x: 1 }]],

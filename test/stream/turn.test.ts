@@ -301,6 +301,16 @@ describe("the last word", () => {
     expect(end(turn, ["unknown", "OTHER"])).toEqual(["turn_not_finished write", "finish unknown"]);
   });
 
+  it("counts where the one after it is one that nobody knows", () => {
+    const turn = reader();
+    turn.tool(call(0, "write"));
+    turn.finish("tool-use", "tool_calls", "All is well");
+    turn.finish("unknown", "OTHER", "Who knows");
+    turn.finish("tool-use", "tool_calls");
+    expect(end(turn)).toEqual(["use write", "finish tool-use"]);
+    expect(turn.turn.finishMessage).toBe("All is well");
+  });
+
   it.each(["", null])("that nobody knows is not undone by %j", (nothing) => {
     const turn = reader();
     turn.tool(call(0, "write"));
@@ -314,6 +324,14 @@ describe("the last word", () => {
     turn.fail(new ToolError("connection_lost", "second"));
     expect(end(turn, undefined, false)).toEqual(["error provider_error"]);
     expect(turn.turn.error?.message).toBe("first");
+  });
+
+  it("of a turn that has failed is its failure: what it left open was cut, though nothing more will come", () => {
+    const turn = reader();
+    turn.tool(call(0, "write", { done: undefined }));
+    turn.fail(new ToolError("provider_error", "Overloaded"));
+    expect(end(turn)).toEqual(["truncated write", "error provider_error"]);
+    expect(turn.turn.finishReason).toBe("error");
   });
 
   it("ends the events: text and calls after a failure are dropped", () => {
@@ -406,6 +424,24 @@ describe("calls that are none of ours", () => {
       { ...one, status: "completed", input: 1, output: 2 },
       { ...one, id: null, status: "completed" },
       { ...one, id: null, status: "started" },
+    ]);
+  });
+});
+
+describe("takeBack()", () => {
+  it("takes back what may run, and tells again what failed", () => {
+    const turn = reader();
+    turn.tool(call(0, "read", { argsTextDelta: '{"n":"x"}' }));
+    turn.tool(call(1, "read"));
+    turn.tool(call(2, "eager"));
+    const events = turn.take();
+    expect(told(events)).toEqual(["invalid_input read", "use read", "use eager"]);
+    turn.takeBack(events, new ToolError("aborted", "Reading was aborted."));
+    expect(end(turn, undefined, false)).toEqual([
+      "invalid_input read",
+      "turn_not_finished read",
+      "turn_not_finished eager",
+      "error aborted",
     ]);
   });
 });
@@ -584,6 +620,17 @@ describe("toolDelta()", () => {
     ];
     expect(log(list, true)).toEqual(log(list, false));
     expect(log(list, true)[4]).toContain('["tool-input-start",2]');
+  });
+
+  it("ends a call that the next one follows, as tool() does", () => {
+    const list: ToolChunk[] = [
+      { callIndex: 0, name: "read", argsTextDelta: '{"n":' },
+      { callIndex: 1, name: "read", argsTextDelta: '{"n":' },
+      { callIndex: 0, argsTextDelta: "1}" },
+      { callIndex: 2, name: "read" },
+    ];
+    expect(log(list, true)).toEqual(log(list, false));
+    expect(log(list, true)[3]).toContain('["tool-use","r-0-0",{"n":1}]');
   });
 
   it("is refused after the end", () => {
