@@ -8,6 +8,7 @@ import { inlineValue, renderValue } from "../../src/cli/render.ts";
 import { fit, printable, short, widthOf, wrap } from "../../src/cli/text.ts";
 import { timeline, type Span } from "../../src/cli/timeline.ts";
 import { liveView, plainView } from "../../src/cli/view.ts";
+import { busyMs } from "../busy-ms.ts";
 import { adapters } from "../adapters.ts";
 import { fixturesDir, loadFixture, readPieces } from "../fixtures.ts";
 
@@ -156,14 +157,14 @@ describe("renderValue()", () => {
   it("draws a small part of what is large, in no time", () => {
     const deep = JSON.parse(`${"[".repeat(2000)}${"]".repeat(2000)}`) as unknown;
     const huge = { text: "x".repeat(16 * 1024 * 1024), list: Array.from({ length: 100_000 }, (_, at) => at), deep };
-    const startedAt = performance.now();
+    const startedAt = busyMs();
     for (const keep of ["start", "end"] as const) {
       const lines = renderValue(huge, keep);
       expect(lines.length).toBeLessThan(40);
       expect(lines.join("").length).toBeLessThan(3000);
     }
     expect(inlineValue(huge, 100)).toHaveLength(100);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(busyMs() - startedAt).toBeLessThan(1500);
   });
 
   it("writes a result on one line", () => {

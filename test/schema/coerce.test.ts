@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { coerce, dropNulls, mayForceNulls, toSchema, type JsonSchema } from "../../src/schema/index.ts";
 import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";
 import { closeObjects, requireAll } from "../../src/schema/rewrites.ts";
+import { busyMs } from "../busy-ms.ts";
 
 const of = (schema: JsonSchema): JsonSchema => ({ type: "object", properties: { x: schema } });
 const string = { type: "string" };
@@ -253,25 +254,25 @@ describe("coerce()", () => {
     const schema = { anyOf: [branch, { ...branch }, { ...branch }] };
     let value: unknown = { n: "1" };
     for (let depth = 0; depth < 60; depth++) value = { a: value };
-    const begin = performance.now();
+    const begin = busyMs();
     const result = coerce(value, schema);
-    expect(performance.now() - begin).toBeLessThan(3000);
+    expect(busyMs() - begin).toBeLessThan(3000);
     expect(result.value).toBe(value);
     expect(result.repairs).toEqual([]);
   });
 
   it("is quick for a number of very many digits", () => {
-    const begin = performance.now();
+    const begin = busyMs();
     const value = { x: `1${"0".repeat(200_000)}1` };
     expect(coerce(value, of(number))).toEqual({ value, repairs: [] });
-    expect(performance.now() - begin).toBeLessThan(1000);
+    expect(busyMs() - begin).toBeLessThan(2000);
   });
 
   it("takes time in line with the value", () => {
     const schema = of({ type: "array", items: number });
-    const begin = performance.now();
+    const begin = busyMs();
     expect(coerce({ x: Array.from({ length: 200_000 }, () => "1") }, schema).repairs).toHaveLength(200_000);
-    expect(performance.now() - begin).toBeLessThan(3000);
+    expect(busyMs() - begin).toBeLessThan(3000);
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { lowerSchema } from "../../src/schema/lower.ts";
 import { functionSchema, strictFunctionSchema } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
+import { busyMs } from "../busy-ms.ts";
 
 const object = (properties: object, more: object = {}): JsonSchema => ({ type: "object", properties, ...more });
 const text = { type: "string" };
@@ -222,12 +223,12 @@ describe.each([
   });
 
   it("is quick for a pattern of many classes", () => {
-    const begin = performance.now();
+    const begin = busyMs();
     for (const one of ["[^a]", "[-a]"]) {
       const { losses } = lowerSchema(object({ p: { ...text, pattern: `${one.repeat(26)}\\p{L}` } }), dialect());
       expect(losses.map(({ rule }) => rule)).toEqual(["unsupported:pattern"]);
     }
-    expect(performance.now() - begin).toBeLessThan(500);
+    expect(busyMs() - begin).toBeLessThan(1500);
   });
 
   it("leaves free text as it is, and reports what it cannot say", () => {

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { toSchema, type JsonSchema } from "../../src/schema/index.ts";
+import { busyMs } from "../busy-ms.ts";
 
 const order: JsonSchema = {
   type: "object",
@@ -533,10 +534,10 @@ it("ignores formats it does not know, also those that every object has a method 
 
 it("checks formats in linear time", () => {
   const hostile = `http://${"a".repeat(50_000)}!`;
-  const begin = performance.now();
+  const begin = busyMs();
   for (const format of ["url", "uri", "email", "hostname", "uri-template"])
     issues({ properties: { a: { format } } }, { a: hostile });
-  expect(performance.now() - begin).toBeLessThan(1000);
+  expect(busyMs() - begin).toBeLessThan(2000);
 });
 
 describe("unique items", () => {

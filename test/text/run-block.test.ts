@@ -8,6 +8,7 @@ import {
   variablesOf,
 } from "../../adapters/text-helpers/index.ts";
 import { defineTool, jsonSchema, ToolCallError, ToolUse, type Tool, type Turn } from "../../src/index.ts";
+import { busyMs } from "../busy-ms.ts";
 import { misread } from "../misread.ts";
 import { readText } from "./support.ts";
 
@@ -224,10 +225,10 @@ describe("a call that refers to the result of another one", () => {
   });
 
   it("costs no more than what is there, however often lines take a part of a large variable", async () => {
-    const start = performance.now();
+    const start = busyMs();
     const turn = await turnOf(`${"x = v.b\n".repeat(10_000)}find_user(v.a)`, { v: { a: "A", b: "b".repeat(2e6) } });
     expect(usesOf(turn).map(({ input }) => input as unknown)).toEqual([{ name: "A" }]);
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(busyMs() - start).toBeLessThan(5000);
   });
 
   it("a part that is no own property of the result is none", async () => {

@@ -12,6 +12,7 @@ import {
   type Turn,
 } from "../../src/index.ts";
 import type { TextDialect } from "../../src/text/dialect.ts";
+import { busyMs } from "../busy-ms.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
 import { readText, textOf } from "./support.ts";
 
@@ -1210,14 +1211,14 @@ describe("a list of Python calls", () => {
   });
 
   it("is refused in a time that grows with its length, for a reason that does not", async () => {
-    const start = performance.now();
+    const start = busyMs();
     for (const value of [`"${"\\N{".repeat(100_000)}"`, `0x${"f".repeat(100_000)}`, "1x".repeat(100_000)]) {
       const { turn } = await readText(textJson("pythonic"), [marked(`[get_weather(city=${value})]`)], sharedTools);
       const { code, message } = turn.calls[0]!.outcome as ToolCallError;
       expect(code).toBe("invalid_call");
       expect(message.length).toBeLessThan(1000);
     }
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(busyMs() - start).toBeLessThan(5000);
   });
 
   it("runs nothing of one that is cut off, and no write before the turn has ended well", async () => {
@@ -1493,9 +1494,9 @@ describe("a value full of tags that have no end", () => {
   ])("%s: is read as fast as one of tags that have one", async (name, head, tag, tail) => {
     async function timeOf(piece: string): Promise<number> {
       const content = piece.repeat(100_000) + " ".repeat(300);
-      const start = performance.now();
+      const start = busyMs();
       const { turn } = await readText(textJson(name), [head + content + tail]);
-      const time = performance.now() - start;
+      const time = busyMs() - start;
       expect(turn.calls.map(({ name: called }) => called)).toEqual(["f"]);
       return time;
     }
