@@ -130,14 +130,12 @@ function goesBack(
  */
 function withoutFiles(block: Block): Block {
   const { type, citations, content } = block;
-  if (Array.isArray(citations)) return { ...block, citations: citations.map(withoutFile) };
+  if (Array.isArray(citations)) return { ...block, citations: citations.filter(isRecord).map(withoutFile) };
   if (type !== "mcp_tool_result" || !Array.isArray(content)) return block;
   return { ...block, content: content.map((part: unknown) => (isRecord(part) ? withoutFiles(part as Block) : part)) };
 }
 
-function withoutFile(citation: unknown): unknown {
-  if (!isRecord(citation)) return citation;
-  const { file_id: _, ...rest } = citation;
+function withoutFile({ file_id: _, ...rest }: Record<string, unknown>): object {
   return rest;
 }
 

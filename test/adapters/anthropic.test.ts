@@ -589,6 +589,18 @@ describe("the history", () => {
     expect(await back(...first)).toEqual([block, use]);
   });
 
+  it("leaves out a citation that did not come, which the API would refuse in every request from then on", async () => {
+    const cites = (citation?: unknown) => delta(0, "citations_delta", { citation });
+    const { turn } = await readEvents([
+      start,
+      open(0, { type: "text", text: "Hi", citations: [null] }),
+      ...[cites(), cites(null), cites({ cited_text: "a" })],
+      ...[close(0), ...end("end_turn")],
+    ]);
+    const said = { type: "text", text: "Hi", citations: [{ cited_text: "a" }] };
+    expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([said]);
+  });
+
   it("leaves the file out of citations, which the API refuses to take back", async () => {
     const place = { type: "char_location", cited_text: "It rains.", document_index: 0, start_char_index: 0 };
     const citation = { ...place, file_id: null };
