@@ -1,6 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { jsonIn } from "../../src/json/index.ts";
+import { isRecord } from "../../src/schema/json.ts";
 import { toolChunk, type PathPatch } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
 import { countOf, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
@@ -91,7 +92,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     if (saysAnything(urlContextMetadata)) this.#pages = urlContextMetadata;
     // Parts first: the chunk with the finish reason may hold the last, or the only, call.
     const parts = content?.parts;
-    if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) this.#part(item);
+    if (Array.isArray(parts)) for (const item of parts) if (isRecord(item)) this.#part(item);
     if (typeof word === "string" && word !== "" && word !== "FINISH_REASON_UNSPECIFIED") {
       // A gateway may send STOP with the empty chunks before an answer: https://github.com/Chevey339/kelivo/issues/1003
       if (this.native.parts.length === 0 && finishReasonOf(word) === "stop") this.#emptyStop = candidate;
