@@ -1,20 +1,24 @@
 /** Servers leave fields out, or send them as something else: no adapter trips over it, and what it says has its types. */
 import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
+import { ToolUse } from "../../src/index.ts";
 import { createDecoder } from "../../src/wire/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { adapters } from "../adapters.ts";
-import { fixtureNames, loadFixture } from "../fixtures.ts";
+import { fixtureNames, loadFixture, sharedTools } from "../fixtures.ts";
+import { callsIn, resultsIn } from "../promises/support.ts";
 
 /** What stands where something else was expected. */
-const JUNK = [null, 0, -1, 1e9, "", "x", "__proto__", true, [], [null], [1], {}, { type: 5 }, { text: {} }, [[]]];
+const JUNK = [null, 0, -1, 1e9, 1.5, "", "x", "5", "{", "__proto__", true, false, [], [null], [1], [""], [[]], {}];
+const OBJECTS = [{ type: 5 }, { text: {} }, { text: null }, { id: 5 }, { name: [] }, { index: "0" }, { arguments: {} }];
 
-/** One field of one event becomes something else, or is left out, or stands in a list. */
+/** Something becomes something else, stands in a list, is left out, or comes again, late or from elsewhere. */
 const change = fc.record({
   event: fc.nat(),
   place: fc.nat(),
-  how: fc.constantFrom("junk", "junk", "junk", "left out", "in a list"),
-  junk: fc.constantFrom(...JUNK),
+  how: fc.constantFrom("junk", "junk", "junk", "left out", "in a list", "other", "again", "late", "lost"),
+  junk: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...JUNK) }, fc.constantFrom(...OBJECTS)),
+  from: fc.nat(),
 });
 
 describe.each(adapters.map(({ adapter }) => [adapter.name, adapter as ConversationAdapter] as const))(
@@ -32,24 +36,46 @@ describe.each(adapters.map(({ adapter }) => [adapter.name, adapter as Conversati
       await fc.assert(
         fc.asyncProperty(
           fc.constantFrom(...streams),
-          fc.array(change, { minLength: 1, maxLength: 3 }),
+          fc.array(change, { minLength: 1, maxLength: 4 }),
           async (stream, changes) => {
             const events = JSON.parse(stream) as unknown[];
             for (const one of changes) apply(events, one);
-            const turn = await adapter.read(list(events)).done();
+            const reading = adapter.read(list(events), { tools: sharedTools });
+            for await (const event of reading) {
+              if (event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "refusal-delta")
+                expect(event.delta).toBeTypeOf("string");
+              if (event.type === "tool-input-delta") void event.call.input;
+              if (event.type === "tool-use") await event.use.execute();
+            }
+            const { turn } = reading;
 
             expect(["provider_error", "connection_lost", undefined]).toContain(turn.error?.code);
             const texts = [turn.responseId, turn.model, turn.providerFinishReason ?? undefined, turn.finishMessage];
             const ids = [...turn.calls, ...turn.providerToolCalls].flatMap(({ id, name: called }) => [id, called]);
             for (const text of texts) expect(["string", "undefined"]).toContain(typeof text);
             for (const text of ids) if (text !== null) expect(text).toBeTypeOf("string");
-            const { inputTokens, outputTokens, totalTokens } = turn.usage ?? {};
-            for (const count of [inputTokens, outputTokens, totalTokens])
-              expect(["number", "undefined"]).toContain(typeof count);
+            const { raw: _, ...counts } = turn.usage ?? {};
+            for (const count of Object.values(counts))
+              expect(count === undefined || Number.isFinite(count), `a count of ${String(count)}`).toBe(true);
+            for (const { argsText, outcome } of turn.calls) {
+              expect(argsText).toBeTypeOf("string");
+              expect(outcome).toBeDefined();
+              if (turn.error !== undefined || turn.finishReason === "length")
+                expect(outcome instanceof ToolUse && outcome.executed && outcome.tool.effect).not.toBe("write");
+            }
 
-            const history = [...adapter.assistantMessage(turn), ...adapter.toolResults(turn)] as unknown[];
+            const message = adapter.assistantMessage(turn) as unknown[];
+            const results = adapter.toolResults(turn) as unknown[];
+            const history = [...message, ...results];
+            const asked = callsIn(message);
+            const given = resultsIn(results);
+            for (const id of given) expect(asked).toContain(id);
+            // Of a call that the server ran, the result is in its answer.
+            expect(asked.length).toBeLessThanOrEqual(given.length + resultsIn(message).length);
+            expect(asked).not.toContain("");
+            expect(JSON.parse(JSON.stringify(history))).toEqual(history);
             const said = turn.text + turn.reasoning + turn.refusal + JSON.stringify(adapter.conversation.pair(history));
-            expect(said).not.toContain("[object ");
+            expect(said).not.toMatch(/\[object |undefined|NaN/);
           },
         ),
         { numRuns: 400 },
@@ -66,11 +92,32 @@ function eventsIn(bytes: Uint8Array): unknown[] {
   return events.filter((event) => typeof event === "object");
 }
 
-function apply(
-  events: unknown[],
-  { event, place, how, junk }: typeof change extends fc.Arbitrary<infer T> ? T : never,
-) {
-  const places: [holder: any, key: string][] = [];
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+type Place = readonly [holder: any, key: string];
+
+function apply(events: unknown[], { event, place, how, junk, from }: Change): void {
+  if (events.length === 0) return;
+  const at = event % events.length;
+  if (how === "again") return void events.splice(from % (events.length + 1), 0, structuredClone(events[at]));
+  if (how === "late") return void events.splice(from % events.length, 0, ...events.splice(at, 1));
+  if (how === "lost") return void events.splice(at, 1);
+  const places = placesIn(events[at]);
+  if (places.length === 0) return;
+  const [holder, key] = places[place % places.length]!;
+  if (how === "junk") holder[key] = structuredClone(junk);
+  else if (how === "in a list") holder[key] = [holder[key]];
+  else if (how === "other") {
+    // Of the same field, elsewhere: an id that comes twice, another's index, the type of what came before.
+    const others = events.flatMap(placesIn).filter(([one, name]) => name === key && typeof one[name] !== "object");
+    if (others.length === 0) return;
+    const [other, name] = others[from % others.length]!;
+    holder[key] = structuredClone(other[name]);
+  } else if (Array.isArray(holder)) holder.splice(Number(key), 1);
+  else delete holder[key];
+}
+
+function placesIn(event: unknown): Place[] {
+  const places: Place[] = [];
   const walk = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
     for (const key of Object.keys(value)) {
@@ -78,13 +125,8 @@ function apply(
       walk((value as Record<string, unknown>)[key]);
     }
   };
-  walk(events[event % events.length]);
-  if (places.length === 0) return;
-  const [holder, key] = places[place % places.length]!;
-  if (how === "junk") holder[key] = structuredClone(junk);
-  else if (how === "in a list") holder[key] = [holder[key]];
-  else if (Array.isArray(holder)) holder.splice(Number(key), 1);
-  else delete holder[key];
+  walk(event);
+  return places;
 }
 
 async function* list<T>(items: readonly T[]): AsyncGenerator<T> {
