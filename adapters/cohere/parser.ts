@@ -182,7 +182,7 @@ export class CohereParser implements Parser<WireEvent> {
   #onWhole(event: WireEvent): void {
     const { message } = event;
     if (event.error || typeof message === "string") return this.#onError(event);
-    if (!isObject(message)) return;
+    if (!isRecord(message)) return;
     this.#sink.start(stringOf(event.id), undefined);
     this.#onPlan(message);
     this.#onContent(message, undefined);
@@ -192,7 +192,7 @@ export class CohereParser implements Parser<WireEvent> {
   }
 
   #onError(event: WireEvent): void {
-    const message = errorText(event.error) ?? errorText(event.message) ?? JSON.stringify(event);
+    const message = errorText(event.error) ?? errorText(event.message) ?? JSON.stringify(event.error || event);
     this.#sink.fail(new ToolError("provider_error", message, { cause: event }));
   }
 

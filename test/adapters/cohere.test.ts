@@ -360,6 +360,21 @@ describe("tools", () => {
     expect(turn.error).toMatchObject({ code: "provider_error", message });
   });
 
+  it.each([
+    [{ type: "error", request_id: "req_1" }, '{"type":"error","request_id":"req_1"}'],
+    [{ error: { code: 500 } }, '{"code":500}'],
+    [{ error: { error: { message: "overloaded" } } }, "overloaded"],
+    [{ error: [{ detail: "no such model" }] }, "no such model"],
+  ])("says what there is of an error without a message in its place: %j", async (event, message) => {
+    const turn = await cohere.read(iterate([event as unknown as WireEvent])).done();
+    expect(turn.error).toMatchObject({ code: "provider_error", message });
+  });
+
+  it("takes a list in the place of a message for no answer", async () => {
+    const turn = await cohere.read(iterate([{ id: "1", message: ["no"] } as unknown as WireEvent])).done();
+    expect(turn.error?.code).toBe("connection_lost");
+  });
+
   it("takes an empty error for none", async () => {
     const setVolume = sharedTools.find(({ name }) => name === "set_volume")!;
     const tool_calls = { id: "c", function: { name: "set_volume", arguments: '{"level":3}' } };
