@@ -211,7 +211,7 @@ describe.each(adapters)("$adapter.name", ({ adapter }) => {
       }),
       { numRuns: 1000 },
     );
-  }, 60_000);
+  });
 });
 
 it("of a choice that is read says as an event does that it was there", () => {

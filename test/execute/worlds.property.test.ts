@@ -29,7 +29,7 @@ it("holds in every world", async () => {
     }),
     { numRuns: 500 },
   );
-}, 600_000);
+});
 
 function expectAllSettled({ unsettled, isCircle, outcomes, undoOutcomes, last, drawn }: Lived): void {
   expect(isCircle, "goes round in a circle").toBe(false);

@@ -51,7 +51,7 @@ describe("every request has each call answered exactly once, adjacent, in call o
       fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 4 }), fc.array(action, { maxLength: 8 }), check),
       { numRuns: 150 },
     );
-  }, 120_000);
+  });
 
   async function check(turns: readonly ScriptedTurn[], actions: readonly string[]): Promise<void> {
     const store = memoryStore();

@@ -15,7 +15,7 @@ it("holds in every world", async () => {
     fc.asyncProperty(drawnWorld, (drawn) => inOwnTime(() => check(drawn))),
     { numRuns: 250 },
   );
-}, 600_000);
+});
 
 async function check(drawn: DrawnWorld): Promise<void> {
   const world = await live(drawn);
