@@ -51,6 +51,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   #spoke = false;
   #reasoned = false;
   #refused = false;
+  /** In a thought that is marked in the content. */
+  #inThought = false;
   /** Whether the choice to read has come, and whether others have. */
   #isThere = false;
   #others = false;
@@ -64,7 +66,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     text: ["choices", 0, "delta", "content"],
     ...UNREAD,
     push(parser, piece) {
-      if (!parser.#started) return false;
+      if (!parser.#started || parser.#inThought) return false;
       if (parser.#over || !parser.#isRead(0)) return true;
       parser.#endsInSound = false;
       if (piece !== "") parser.#speak(piece);
@@ -208,7 +210,8 @@ export class ChatParser implements Parser<WireEvent | string> {
       ? { text: this.#spoke, reasoning: this.#reasoned, refusal: this.#refused, calls: this.#sawToolCalls }
       : NOTHING;
     const reasoned = this.#reasoning(message, whole) || told.reasoning;
-    if (message.content) this.#content(message.content, reasoned, told);
+    const marks = googleMarks(message);
+    if (message.content) this.#content(message.content, reasoned, told, marks?.thought === true);
     if (typeof message.refusal === "string" && message.refusal !== "" && !told.refusal) this.#refusal(message.refusal);
     const { tool_calls: calls } = message;
     if (isObject(calls) && !told.calls)
@@ -217,7 +220,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const { id, expires_at: expiresAt } = message.audio ?? {};
     if (typeof id === "string" && id !== "") this.native.audio = { id };
     this.#endsInSound = typeof expiresAt === "number";
-    if (isObject(message.extra_content)) this.native.extra_content = message.extra_content;
+    if (isObject(message.extra_content)) this.#keepExtra(message.extra_content, marks);
   }
 
   #toolCalls(entries: readonly WireToolCall[], whole: boolean): void {
@@ -238,9 +241,10 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#sink.refusal(text);
   }
 
-  #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean, told: Told): void {
+  #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean, told: Told, isMarked: boolean): void {
     if (typeof content === "string") {
-      if (!told.text) this.#speak(content);
+      const answer = isMarked || this.#inThought ? this.#answerOf(content, isMarked, reasoned) : content;
+      if (answer !== "" && !told.text) this.#speak(answer);
       return;
     }
     if (!Array.isArray(content)) return;
@@ -256,6 +260,28 @@ export class ChatParser implements Parser<WireEvent | string> {
         this.#refusal(part.refusal);
       }
     }
+  }
+
+  /**
+   * What follows the thoughts. Gemini's endpoint has them between tags in the content; pieces of thoughts are marked, the
+   * end tag is not: `<thought>The user`, ` wants`, `</thought>It is`. https://ai.google.dev/gemini-api/docs/openai#thinking
+   */
+  #answerOf(content: string, isMarked: boolean, reasoned: boolean): string {
+    const from = isMarked && !this.#inThought && content.startsWith(THOUGHT) ? THOUGHT.length : 0;
+    const end = isMarked ? content.indexOf(THOUGHT_END) : content.startsWith(THOUGHT_END) ? 0 : -1;
+    this.#inThought = isMarked && end < 0;
+    const answer = end < 0 ? "" : content.slice(end + THOUGHT_END.length);
+    if (!isMarked) return end < 0 ? content : answer;
+    const thought = content.slice(from, end < 0 ? undefined : end);
+    if (thought !== "" && !reasoned) this.#think(thought);
+    return answer;
+  }
+
+  /** Goes back without the mark of thoughts, since the content does, too. */
+  #keepExtra(extra: object, marks: GoogleMarks | undefined): void {
+    const { thought, ...rest } = marks ?? {};
+    if (thought === undefined) this.native.extra_content = extra;
+    else if (Object.keys(rest).length > 0) this.native.extra_content = { ...extra, google: rest };
   }
 
   #think(text: string): void {
@@ -366,6 +392,19 @@ interface Told {
   readonly calls: boolean;
 }
 const NOTHING: Told = { text: false, reasoning: false, refusal: false, calls: false };
+
+const THOUGHT = "<thought>";
+const THOUGHT_END = "</thought>";
+
+/** Of the content of a message: `thought`, and `thought_signature`. */
+interface GoogleMarks {
+  readonly thought?: unknown;
+}
+
+function googleMarks({ extra_content: extra }: WireMessage): GoogleMarks | undefined {
+  const marks = isObject(extra) ? (extra as { readonly google?: unknown }).google : undefined;
+  return isObject(marks) ? marks : undefined;
+}
 
 /** Servers differ in which of these they have; some have two, with the same text. */
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;

@@ -60,7 +60,7 @@ export interface WireMessage {
   /** Before `tool_calls` (2023). */
   readonly function_call?: WireFunction | null;
   readonly audio?: { readonly id?: string | null; readonly expires_at?: number | null } | null;
-  /** Gemini: a signature on a message without calls. */
+  /** Gemini: `{ google: { thought, thought_signature } }`, whether the content is a thought, or its signature. */
   readonly extra_content?: unknown;
 }
 

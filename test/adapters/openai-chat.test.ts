@@ -471,6 +471,38 @@ describe("openaiChat.parser()", () => {
     expect(turn.reasoning).toBe("Hm!");
   });
 
+  // https://ai.google.dev/gemini-api/docs/openai#thinking
+  it("says Gemini's thoughts, which are content, as reasoning, and sends back neither them nor their mark", async () => {
+    const mark = { extra_content: { google: { thought: true } } };
+    const signed = { extra_content: { google: { thought_signature: "c2ln" } } };
+    const turns = [
+      [
+        delta({ content: "<thought>Hm", ...mark }),
+        delta({ content: ", 2 < 3", ...mark }),
+        delta({ content: "</thought>It is" }),
+        delta({ content: " so</thought>.", ...signed }, "stop"),
+      ],
+      [delta({ content: "Hm, 2 < 3", ...mark }), delta({ content: "It is so</thought>.", ...signed }, "stop")],
+    ];
+    const extra_content = { google: { thought: true, thought_signature: "c2ln" } };
+    const message = { content: "<thought>Hm, 2 < 3</thought>It is so</thought>.", extra_content };
+    turns.push([{ object: "chat.completion", choices: [{ message, finish_reason: "stop" }] } as never]);
+    for (const events of turns) {
+      const turn = await read(events);
+      expect([turn.reasoning, turn.text]).toEqual(["Hm, 2 < 3", "It is so</thought>."]);
+      expect(messageOf(turn)).toEqual({ role: "assistant", content: "It is so</thought>.", ...signed });
+    }
+    expect((await read([delta({ content: "<thought>a</thought>" }, "stop")])).text).toBe("<thought>a</thought>");
+  });
+
+  it("finds the end of Gemini's thoughts in bytes that are like those before", async () => {
+    const line = (content: string, more: object = {}) => `data: ${JSON.stringify(delta({ content, ...more }))}\n\n`;
+    const thought = line("<thought>Hm", { extra_content: { google: { thought: true } } });
+    const body = `${line("a").repeat(20)}${thought}${line("</thought>b").repeat(2)}data: [DONE]\n\n`;
+    const turn = await openaiChat.read(new Response(body)).done();
+    expect([turn.reasoning, turn.text]).toEqual(["Hm", `${"a".repeat(20)}b</thought>b`]);
+  });
+
   it("survives events of any shape", async () => {
     const odd: unknown[] = [null, 5, [], {}, { choices: {} }, { choices: [null, 5, {}, { index: "x", delta: 5 }] }];
     odd.push(delta({ content: { a: 1 }, reasoning: 5, tool_calls: "x", function_call: [], audio: 5, refusal: {} }));
