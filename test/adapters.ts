@@ -45,7 +45,7 @@ export const adapters: readonly AdapterRow[] = [
   {
     adapter: openaiChat,
     recordings: ["openai-chat", "mistral"],
-    skips: { "provider-tool": "Chat Completions runs no tools of the provider's" },
+    skips: {},
   },
   { adapter: openaiResponses, recordings: ["openai-responses"], skips: {} },
   { adapter: anthropic, recordings: ["anthropic"], skips: {} },

@@ -18,6 +18,7 @@ import {
   type WireFunction,
   type WireMessage,
   type WirePart,
+  type WireResult,
   type WireToolCall,
 } from "./wire.ts";
 
@@ -47,6 +48,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   /** After "[DONE]" and after a whole response: what a server still sends is not part of this turn. */
   #over = false;
   #sawToolCalls = false;
+  /** The ids of the calls so far. */
+  #callIds: Set<string> | undefined;
   /** What deltas have already given, so that a message after them only repeats it. */
   #spoke = false;
   #reasoned = false;
@@ -217,6 +220,8 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (isObject(calls) && !told.calls)
       this.#toolCalls((Array.isArray(calls) ? calls : [calls]) as WireToolCall[], whole);
     if (isObject(message.function_call)) this.#functionCall(message.function_call, whole);
+    const results = message.provider_specific_fields?.mcp_call_results;
+    if (Array.isArray(results)) for (const result of results) if (isObject(result)) this.#ran(result);
     const { id, expires_at: expiresAt } = message.audio ?? {};
     if (typeof id === "string" && id !== "") this.native.audio = { id };
     this.#endsInSound = typeof expiresAt === "number";
@@ -318,6 +323,13 @@ export class ChatParser implements Parser<WireEvent | string> {
     return true;
   }
 
+  /** LiteLLM has run the call on an MCP server, and goes on with an answer: https://github.com/BerriAI/litellm/issues/31910 */
+  #ran({ tool_call_id: id, result: output }: WireResult): void {
+    if (typeof id !== "string" || this.#callIds?.has(id) !== true) return;
+    const metadata = { providerExecuted: true, type: "function", output };
+    this.#sink.tool(toolChunk(this.#choice, undefined, id, undefined, undefined, false, metadata));
+  }
+
   /** @param position in the list of a whole message, where calls have no index and are complete */
   #toolCall(entry: WireToolCall, position: number | undefined): void {
     // A server may fill the field that does not apply with empty strings: the type decides.
@@ -349,6 +361,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     // Nothing but empty strings: a stub, or the empty fragment that some servers send last.
     if (!id && !name && !text && record === undefined && metadata === undefined) return;
     if (index !== LEGACY_INDEX) this.#sawToolCalls = true;
+    if (id) (this.#callIds ??= new Set()).add(id);
     const isPiece = id === undefined && name === undefined && text !== undefined && metadata === undefined && !whole;
     if (isPiece) sayDelta(this.#sink, this.#choice, index, text);
     else this.#sink.tool(toolChunk(this.#choice, index, id, name, text, whole || undefined, metadata, record));

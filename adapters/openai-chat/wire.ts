@@ -62,6 +62,14 @@ export interface WireMessage {
   readonly audio?: { readonly id?: string | null; readonly expires_at?: number | null } | null;
   /** Gemini: `{ google: { thought, thought_signature } }`, whether the content is a thought, or its signature. */
   readonly extra_content?: unknown;
+  /** LiteLLM. */
+  readonly provider_specific_fields?: { readonly mcp_call_results?: readonly WireResult[] | null } | null;
+}
+
+/** The result of a call that the server has run itself. */
+export interface WireResult {
+  readonly tool_call_id?: string | null;
+  readonly result?: unknown;
 }
 
 /** One part of a content list or of a reasoning list. Kept whole, since it goes back. */

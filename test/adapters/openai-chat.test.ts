@@ -471,6 +471,44 @@ describe("openaiChat.parser()", () => {
     expect(turn.reasoning).toBe("Hm!");
   });
 
+  // https://github.com/BerriAI/litellm/issues/31910
+  it("leaves calls to the server that it has run, and reads its answer after them", async () => {
+    const run = (id: unknown) => ({ tool_call_id: id, result: "21 degrees" });
+    const results = { provider_specific_fields: { mcp_call_results: [run("call_0"), run("other"), null, run(5)] } };
+    const turn = await read(
+      [
+        delta({ content: "", provider_specific_fields: null }),
+        calls(call(0, '{"city":"Oslo"}'), call(1, '{"city":"Bergen"}')),
+        delta(results, "tool_calls"),
+        delta({ content: "21 degrees." }),
+        delta({}, "stop"),
+      ],
+      [getWeather],
+    );
+    expect(turn.calls).toMatchObject([{ id: "call_1", outcome: { input: { city: "Bergen" } } }]);
+    expect(turn.providerToolCalls).toMatchObject([
+      { id: "call_0", name: "get_weather", executedBy: "provider", input: { city: "Oslo" }, output: "21 degrees" },
+    ]);
+    expect(messageOf(turn)).toMatchObject({ content: "21 degrees.", tool_calls: [{ id: "call_1" }] });
+  });
+
+  it("ends with the answer of a server that has run every call, also as a whole", async () => {
+    const results = { mcp_call_results: [{ tool_call_id: "call_0", result: "21" }] };
+    const whole = { role: "assistant", content: "So.", provider_specific_fields: results };
+    for (const events of [
+      [
+        calls(call(0, "{}")),
+        delta({ provider_specific_fields: results }, "tool_calls"),
+        delta({ content: "So." }, "stop"),
+      ],
+      [{ object: "chat.completion", choices: [{ message: whole, finish_reason: "stop" }] } as ChatEvent],
+    ]) {
+      const turn = await read(events, []);
+      expect([turn.finishReason, turn.text, turn.calls]).toEqual(["stop", "So.", []]);
+      expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: "So." }]);
+    }
+  });
+
   // https://ai.google.dev/gemini-api/docs/openai#thinking
   it("says Gemini's thoughts, which are content, as reasoning, and sends back neither them nor their mark", async () => {
     const mark = { extra_content: { google: { thought: true } } };
