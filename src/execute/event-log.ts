@@ -45,7 +45,7 @@ export class EventLog {
    * has ended there would otherwise seem to run forever.
    *
    * @param once search the whole run first: another process may have emitted it
-   * @param isOnRecord asked right before the write: nothing is written for a forgotten action
+   * @param isOnRecord asked right before the write, and after it: nothing stays of a forgotten action
    * @returns the event; `undefined` if it was emitted already, or its action was forgotten
    */
   append(event: NewEvent, once = false, isOnRecord?: IsOnRecord): Promise<ToolEvent | undefined> {
@@ -55,11 +55,7 @@ export class EventLog {
     const isNew = tail.seq === undefined && tail.waiting === 1 && event.type !== "tool.invoked";
     // Progress is soon out of date, and the handler may wait for it.
     const pausesMs = event.type === "tool.progress" ? [] : BRIEFLY;
-    const appended = tail.last.then(async () =>
-      isOnRecord === undefined || (await outlast(pausesMs, isOnRecord))
-        ? this.#append(tail, event, once || isNew, pausesMs)
-        : undefined,
-    );
+    const appended = tail.last.then(() => this.#append(tail, event, once || isNew, pausesMs, isOnRecord));
     tail.last = appended.catch(() => {}).finally(() => tail.waiting--);
     return appended;
   }
@@ -91,6 +87,7 @@ export class EventLog {
     event: NewEvent,
     once: boolean,
     pausesMs: readonly number[],
+    isOnRecord: IsOnRecord = isOfCourse,
   ): Promise<ToolEvent | undefined> {
     const identity = identityOf(event as ToolEvent);
     // Pending events of a call are too late once another process has emitted its end.
@@ -102,14 +99,18 @@ export class EventLog {
       if (once && identity !== undefined) await this.#followAll(tail, event.runId);
       else if (tail.seq === undefined) await this.#join(tail, event.runId);
     });
-    if (isTold()) return undefined;
+    if (isTold() || !(await outlast(pausesMs, isOnRecord))) return undefined;
     for (let seq = tail.seq! + 1; ; seq++) {
       const numbered = { ...event, seq } as ToolEvent;
       const entry = await putSurely(this.#store, keyOf(event.runId, seq), numbered, 0, pausesMs);
       if (entry !== undefined) {
         passed(tail, entry);
         if (tail.isWhole) saw(tail, numbered);
-        return numbered;
+        // Of progress there is too much to look twice each time.
+        if (event.type === "tool.progress" || (await isOnRecord().catch(isOfCourse))) return numbered;
+        await this.#store.delete(entry.key, { expectedVersion: entry.version }).catch(() => {});
+        dropTail(tail);
+        return undefined;
       }
       // Another process was faster: perhaps with the same event.
       const told = await outlast(pausesMs, () => this.#store.get<ToolEvent>(keyOf(event.runId, seq)));
@@ -124,11 +125,7 @@ export class EventLog {
   async #dropForgotten(tail: Tail, runId: string): Promise<void> {
     if (!tail.seq) return;
     const last = await this.#store.get(keyOf(runId, tail.seq));
-    if (last !== undefined && last.version === tail.version) return;
-    tail.seq = undefined;
-    tail.version = undefined;
-    tail.told.clear();
-    tail.isWhole = false;
+    if (last === undefined || last.version !== tail.version) dropTail(tail);
   }
 
   /**
@@ -197,6 +194,17 @@ export class EventLog {
 
 const MAX_TAILS = 1_000;
 const RECENT = 100;
+
+async function isOfCourse(): Promise<boolean> {
+  return true;
+}
+
+function dropTail(tail: Tail): void {
+  tail.seq = undefined;
+  tail.version = undefined;
+  tail.told.clear();
+  tail.isWhole = false;
+}
 
 function passed(tail: Tail, { value, version }: StoreEntry<ToolEvent>): void {
   tail.seq = value.seq;

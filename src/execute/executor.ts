@@ -258,9 +258,10 @@ export class ToolExecutor {
   async forget(runId: string): Promise<void> {
     // Approvals first: a used approval whose action is gone would let the call run again.
     await this.#deps.approvals?.forget?.(runId);
-    // Actions before events: calls that still run then find no action, and emit nothing more. And once more at the end,
-    // for calls that started meanwhile and saw the old events.
-    for (const kind of ["action", "event", "action-call", "action-count", "action-success", "action"]) {
+    // Actions before events: calls that still run then find no action, and emit nothing more; what they were just about
+    // to emit comes in time for the events. And once more at the end, for calls that started meanwhile and saw the old
+    // events.
+    for (const kind of ["action", "action-call", "action-count", "action-success", "event", "action"]) {
       for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
     }
     this.#log.forget(runId);

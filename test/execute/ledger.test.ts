@@ -889,6 +889,29 @@ describe("forget()", () => {
     expect((await executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
+  it("leaves no event behind that was being written as the actions were deleted", async () => {
+    const { tool } = counted();
+    const inner = memoryStore();
+    const [writing, deleting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const put: Store["put"] = async (...args) => {
+      if ((args[1] as { type?: string }).type === "tool.completed") {
+        writing.resolve();
+        await deleting.promise;
+      }
+      return inner.put(...args);
+    };
+    const list: Store["list"] = (...args) => {
+      if (args[0].startsWith("action-call/")) deleting.resolve();
+      return inner.list(...args);
+    };
+    const { executor } = setup([tool], { store: { ...inner, put, list } });
+    const running = executor.execute(call(tool), RUN);
+    await writing.promise;
+    await executor.forget("run");
+    await running;
+    expect(await inner.list("")).toEqual([]);
+  });
+
   it("by another process leaves nothing behind here: the numbers begin anew, and so does what has succeeded", async () => {
     const read = counted({ name: "read", effect: "read" }).tool;
     const edit = counted({ name: "edit", requires: "read" }).tool;

@@ -555,6 +555,30 @@ describe("undo()", () => {
     expect(await store.list("")).toEqual([]);
   });
 
+  it("brings nothing back of a run that is forgotten while its event is written", async () => {
+    const { tool } = counted({ undo: () => undefined });
+    const [writing, forgotten] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const inner = memoryStore();
+    const put: Store["put"] = async (...args) => {
+      if ((args[1] as { type?: string }).type === "tool.undone") {
+        writing.resolve();
+        await forgotten.promise;
+      }
+      return inner.put(...args);
+    };
+    const { executor, types } = setup([tool], { store: { ...inner, put } });
+    const { actionId } = await executor.execute(useOf(tool), RUN);
+    const undoing = executor.undo(actionId);
+    await writing.promise;
+    await executor.forget("run");
+    forgotten.resolve();
+    expect(await undoing).toMatchObject({ status: "undone" });
+    expect(await inner.list("")).toEqual([]);
+    expect(types()).not.toContain("tool.undone");
+    await executor.execute(useOf(tool), RUN);
+    expect((await executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+
   it("data is in no event, no outcome and no list", async () => {
     const { add } = shelf();
     const { executor, events } = setup([add]);
