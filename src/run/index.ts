@@ -6,6 +6,7 @@ export type { ExecutionTree, TreeNode } from "./tree.ts";
 export type { ValidateResults } from "./validate-results.ts";
 export type {
   ApprovalInput,
+  ListRuns,
   OrchestrationResult,
   PendingToolCall,
   PrepareStep,

@@ -11,22 +11,14 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
-import {
-  Checkpoint,
-  FRESH,
-  headKey,
-  isHeld,
-  readBegun,
-  readRun,
-  type HeadChange,
-  type StoredRun,
-} from "./checkpoint.ts";
+import { Checkpoint, FRESH, isHeld, readBegun, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notGiven, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
 import { forgetRest, forgetRun } from "./forget.ts";
-import { readHead, type Head, type InputRow } from "./format.ts";
+import type { InputRow } from "./format.ts";
 import { Inbox } from "./inbox.ts";
+import { listRuns } from "./list.ts";
 import { Loop, type Stop } from "./loop.ts";
 import { resultOf, storedStop } from "./result.ts";
 import { isGiven, isGivenUp, openTurn } from "./rows.ts";
@@ -34,6 +26,7 @@ import { openStream, type RunStream } from "./run-stream.ts";
 import { transcriptOf, type TranscriptEntry } from "./transcript.ts";
 import type {
   ApprovalInput,
+  ListRuns,
   OrchestrationResult,
   PrepareStep,
   ResumeOptions,
@@ -201,20 +194,15 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     return stored && transcriptOf(this.#deps, stored);
   }
 
-  /** The stored runs, in the order of their conversations' keys. Unreadable ones are left out. */
-  async list(filter: { readonly status?: RunSummary["status"] | undefined } = {}): Promise<RunSummary[]> {
-    const entries = await this.#deps.store.list("run/");
-    return entries.flatMap(({ key, value }) => {
-      try {
-        const head = readHead(value, (value as Partial<Head>).conversationId ?? "");
-        const { conversationId, runId, status, wire, startedAt, updatedAt } = head;
-        const fits =
-          key === headKey(conversationId) && head.rows > 0 && (filter.status === undefined || filter.status === status);
-        return fits ? [{ conversationId, runId, status, wire, startedAt, updatedAt }] : [];
-      } catch {
-        return [];
-      }
-    });
+  /**
+   * The stored runs, in the order of their conversations' keys. Unreadable ones are left out.
+   *
+   * @example
+   * const page = await orchestrator.list({ limit: 100 });
+   * const next = await orchestrator.list({ limit: 100, after: page.at(-1)?.conversationId });
+   */
+  async list(options: ListRuns = {}): Promise<RunSummary[]> {
+    return listRuns(this.#deps.store, options);
   }
 
   /**

@@ -193,6 +193,15 @@ export type RunEvent<T extends Tool = Tool> =
   | { readonly type: "external_tool_detected"; readonly call: PendingToolCall; readonly released: boolean }
   | { readonly type: "run.ended"; readonly result: OrchestrationResult };
 
+/** Which runs `list()` gives. */
+export interface ListRuns {
+  readonly status?: RunSummary["status"] | undefined;
+  /** At most so many. Default: all. If there are fewer, they are the last ones. */
+  readonly limit?: number | undefined;
+  /** Those after this conversation: the last one of the page before, whether or not it is still there. */
+  readonly after?: string | undefined;
+}
+
 /** One run as `list()` gives it. */
 export interface RunSummary {
   readonly conversationId: string;

@@ -1,0 +1,52 @@
+import { typeName } from "../execute/context.ts";
+import type { Store } from "../store/store.ts";
+import { checkId } from "./check.ts";
+import { headKey } from "./checkpoint.ts";
+import { readHead, type Head } from "./format.ts";
+import type { ListRuns, RunSummary } from "./types.ts";
+
+/** The stored runs, in the order of their keys. A page of heads is read at a time, however many there are. */
+export async function listRuns(store: Store, options: ListRuns): Promise<RunSummary[]> {
+  const { status, limit = Infinity, after } = checkedList(options);
+  const runs: RunSummary[] = [];
+  let last = after === undefined ? undefined : headKey(after);
+  while (runs.length < limit) {
+    // With a status, few of them may be what is looked for.
+    const size = status === undefined ? Math.min(PAGE, limit - runs.length) : PAGE;
+    const entries = await store.list("run/", { limit: size, ...(last !== undefined && { after: last }) });
+    for (const { key, value } of entries) {
+      const run = summaryOf(key, value);
+      if (run !== undefined && (status === undefined || status === run.status)) runs.push(run);
+      if (runs.length === limit) break;
+    }
+    if (entries.length < size) break;
+    last = entries.at(-1)!.key;
+  }
+  return runs;
+}
+
+const PAGE = 500;
+
+/** `undefined` for one that cannot be read, or whose process died before it had stored the input. */
+function summaryOf(key: string, value: unknown): RunSummary | undefined {
+  try {
+    const head = readHead(value, (value as Partial<Head>).conversationId ?? "");
+    const { conversationId, runId, status, wire, startedAt, updatedAt, rows } = head;
+    if (key !== headKey(conversationId) || rows === 0) return undefined;
+    return { conversationId, runId, status, wire, startedAt, updatedAt };
+  } catch {
+    return undefined;
+  }
+}
+
+function checkedList(options: ListRuns): ListRuns {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`list() takes an object: list({ limit: 20, after }), got ${typeName(options)}.`);
+  }
+  const { limit, after } = options;
+  if (limit !== undefined && limit !== Infinity && !(Number.isSafeInteger(limit) && limit > 0)) {
+    throw new TypeError(`limit is a whole number from 1, got ${String(limit)}.`);
+  }
+  if (after !== undefined) checkId(after);
+  return options;
+}
