@@ -81,11 +81,15 @@ async function edited(
     // What is stored is what runs, so it must survive the store unchanged.
     const digest = await digestOf(checked.value);
     const input = asJson(checked.value);
-    if (digest === (await digestOf(input))) return { editedInput: input, digest };
+    // What was shown, and edited, is what the schema makes of the model's input. If it makes something else even of its
+    // own output (cents of euros), the person's 600 would run as 60,000.
+    const again = digest === (await digestOf(editedInput)) ? checked : await validate(toolName, input);
+    const digests = [await digestOf(input), again.ok && (await digestOf(again.value))];
+    if (digests.every((one) => one === digest)) return { editedInput: input, digest };
   } catch (error) {
     cause = error;
   }
-  const message = `The schema of ${toolName} makes of this input what cannot be kept: it cannot be edited.`;
+  const message = `The schema of ${toolName} makes of this input what cannot be kept, or something else each time: it cannot be edited.`;
   throw new ApprovalError("invalid_input", message, { cause });
 }
 

@@ -289,6 +289,20 @@ describe("deciding", () => {
     expect(await codeOf(approvals.decide(id, { decision: "approve", editedInput }))).toBe("invalid_input");
   });
 
+  it.each<[string, z.ZodType, unknown, unknown]>([
+    ["which the schema would transform once more", z.number().transform((euros) => euros * 100), 600, undefined],
+    ["which the schema leaves as it is", z.number().transform((euros) => euros * 100), 0, 0],
+    ["of which the schema makes its normal form", z.string().trim().toLowerCase(), " Oslo", "oslo"],
+    ["in which the schema fills in a default", z.number().default(5), undefined, 5],
+  ])("takes an edit as what was shown, which has been transformed already: one %s", async (_, part, edit, ran) => {
+    const tool = defineTool({ name: "refund_order", inputSchema: z.object({ part }) });
+    const approvals = service({ tools: [tool] });
+    const { id } = await approvals.request(ask());
+    const deciding = approvals.decide(id, { decision: "approve", editedInput: { part: edit } });
+    if (ran === undefined) expect(await codeOf(deciding)).toBe("invalid_input");
+    else expect((await deciding).editedInput).toEqual({ part: ran });
+  });
+
   it.each([300, 100_000])("refuses an edit that nests %i levels deep, as no call may", async (levels) => {
     const tool = defineTool({ name: "refund_order", inputSchema: z.object({ lines: z.any() }) });
     const approvals = service({ tools: [tool] });
