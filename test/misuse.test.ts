@@ -1,13 +1,18 @@
 import { describe, expect, it, vi } from "vitest";
-import { approvalHandler, approvalSockets, ApprovalService } from "../src/execute/approvals/index.ts";
+import { anthropic } from "../adapters/anthropic/index.ts";
+import { discoverExecutables, loadExecutable } from "../src/executable/index.ts";
+import { approvalHandler, ApprovalService, approvalSession, approvalSockets } from "../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../src/execute/index.ts";
 import { ToolError } from "../src/errors.ts";
+import { mcpHandlers, mcpTools } from "../src/mcp/index.ts";
 import { recordingProxy, serveReplay } from "../src/replay/index.ts";
 import { Orchestrator } from "../src/run/index.ts";
 import { jsonSchema } from "../src/schema/index.ts";
+import { memoryStore } from "../src/store/index.ts";
 import { sqliteStore } from "../src/store/sqlite.ts";
 import { replayModel } from "../src/testing/index.ts";
 import { defineTool } from "../src/tool/tool.ts";
+import { bullmqExecutor, bullmqTools, bullmqWorker } from "../src/workers/bullmq.ts";
 import { readers } from "./adapters.ts";
 
 describe("what is called with nothing says what it needs", () => {
@@ -30,6 +35,57 @@ describe("what is called with nothing says what it needs", () => {
     const calling = async () => call(undefined as never);
     await expect(calling()).rejects.toThrow(TypeError);
     await expect(calling()).rejects.toThrow(message);
+  });
+});
+
+describe("an option that does not exist is refused, for a rule or a limit with a typo in its name would be none", () => {
+  const store = memoryStore();
+  const service = new ApprovalService({ store, mayDecide: () => true });
+  const executor = new ToolExecutor({ tools: [], store });
+  const model = replayModel(anthropic, [""]);
+  const guarded = { service, authenticate: () => ({ principal: { id: "ada" } }), origins: [] };
+  const connection = { host: "127.0.0.1", port: 1 };
+  const tool = { name: "a", inputSchema: jsonSchema({ type: "object" }) };
+  it.each<[string, string, string, (wrong: object) => unknown]>([
+    ["new ToolExecutor()", "authorise", "authorize", (wrong) => new ToolExecutor({ tools: [], store, ...wrong })],
+    ["undoRun()", "onfailure", "onFailure", (wrong) => executor.undoRun("run", undefined, wrong)],
+    ["new Orchestrator()", "budget", "budgets", (wrong) => new Orchestrator({ model, store, ...wrong })],
+    ["run()", "principle", "principal", (wrong) => new Orchestrator({ model, store }).run({ input: "Hi", ...wrong })],
+    ["resume()", "toolResult", "toolResults", (wrong) => new Orchestrator({ model, store }).resume("c1", wrong)],
+    ["new ApprovalService()", "ttlMS", "ttlMs", (wrong) => new ApprovalService({ store, ...wrong })],
+    ["list()", "principle", "principal", (wrong) => service.list(wrong)],
+    ["subscribe()", "scopes", "scope", (wrong) => service.subscribe(wrong).next()],
+    ["approvalHandler()", "redacted", "redact", (wrong) => approvalHandler({ ...guarded, ...wrong })],
+    ["approvalSockets()", "rateLimits", "rateLimit", (wrong) => approvalSockets({ ...guarded, ...wrong })],
+    [
+      "approvalSession()",
+      "redactor",
+      "redact",
+      (wrong) => approvalSession({ service, principal: { id: "ada" }, send: () => {}, ...wrong }),
+    ],
+    ["mcpTools()", "polciy", "policy", (wrong) => mcpTools({} as never, wrong)],
+    ["mcpHandlers()", "executor", "execute", (wrong) => mcpHandlers([], wrong)],
+    ["loadExecutable()", "digset", "digest", (wrong) => loadExecutable("/bin/true", wrong)],
+    ["discoverExecutables()", "manifests", "manifest", (wrong) => discoverExecutables({ searchPaths: [], ...wrong })],
+    ["bullmqTools()", "filters", "filter", (wrong) => bullmqTools([], { connection, ...wrong })],
+    ["bullmqWorker()", "maxOutputByte", "maxOutputBytes", (wrong) => bullmqWorker([], { connection, ...wrong })],
+    [
+      "bullmqExecutor()",
+      "authorise",
+      "authorize",
+      (wrong) => bullmqExecutor({ tools: [], store, connection, ...wrong }),
+    ],
+    ["Tool a:", "needApproval", "needsApproval", (wrong) => defineTool({ ...tool, ...wrong })],
+  ])("by %s: %s for %s", async (taker, typo, meant, call) => {
+    const refused = (async () => call({ [typo]: 1 }))();
+    await expect(refused).rejects.toThrow(`no option "${typo}". Did you mean ${meant}?`);
+    await expect(refused).rejects.toThrow(taker);
+  });
+  it("with what there is, if it is like none", () => {
+    const nothing = { purpleElephants: true };
+    expect(() => new ToolExecutor({ tools: [], store, ...nothing })).toThrow(
+      /^new ToolExecutor\(\) has no option "purpleElephants"\. It has tools, store, approvals, authorize, /,
+    );
   });
 });
 

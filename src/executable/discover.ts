@@ -2,10 +2,11 @@ import { opendir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { isToolError, ToolError, type ToolErrorCode } from "../errors.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import type { Effect, Tool } from "../tool/tool.ts";
 import { loadExecutable } from "./load.ts";
 import type { ExecutableManifest } from "./manifest.ts";
-import { settingsOf, type ExecutableRunOptions } from "./options.ts";
+import { RUN_OPTIONS, settingsOf, type ExecutableRunOptions } from "./options.ts";
 
 /** Options of {@link discoverExecutables}. */
 export interface DiscoverOptions extends ExecutableRunOptions {
@@ -16,6 +17,8 @@ export interface DiscoverOptions extends ExecutableRunOptions {
   /** Overrides the effect that a program states. */
   readonly effect?: ((path: string) => Effect | undefined) | undefined;
 }
+
+const OPTIONS: OptionNames<DiscoverOptions> = { ...RUN_OPTIONS, searchPaths: true, manifest: true, effect: true };
 
 /** A file that is not a tool, or not a usable one. */
 export interface SkippedExecutable {
@@ -53,6 +56,7 @@ const AT_ONCE = 4;
  * for (const { path, reason } of skipped) console.warn(path, reason);
  */
 export async function discoverExecutables(options: DiscoverOptions = {}): Promise<DiscoveredExecutables> {
+  checkOptionNames("discoverExecutables()", options, OPTIONS);
   const { searchPaths = DEFAULT_SEARCH_PATHS, manifest, effect, ...runOptions } = options;
   if (typeof searchPaths.map !== "function")
     throw new TypeError(`searchPaths is a list of folders, got ${JSON.stringify(searchPaths)}`);

@@ -1,8 +1,9 @@
 import { MAX_TIMER_MS } from "../time.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { makeTool, type Tool } from "../tool/tool.ts";
 import { askDefinition } from "./ask-definition.ts";
 import { callProgram } from "./call.ts";
-import { settingsOf, type ExecutableOptions } from "./options.ts";
+import { RUN_OPTIONS, settingsOf, type ExecutableOptions } from "./options.ts";
 import { openProgram } from "./program.ts";
 
 /** `tool.metadata.executable` of a tool that is a program. */
@@ -14,6 +15,15 @@ export interface ExecutableInfo {
   /** `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
 }
+
+const OPTIONS: OptionNames<ExecutableOptions> = {
+  ...RUN_OPTIONS,
+  name: true,
+  effect: true,
+  policy: true,
+  root: true,
+  digest: true,
+};
 
 /**
  * Loads a program as a tool. It is asked once for its description, with `--schema`; then each call is a process of its
@@ -38,6 +48,7 @@ export interface ExecutableInfo {
  * await resize.use({ file: "a.png", width: 200 }).execute();
  */
 export async function loadExecutable(path: string, options: ExecutableOptions = {}): Promise<Tool> {
+  checkOptionNames("loadExecutable()", options, OPTIONS);
   const settings = settingsOf(options);
   const program = await openProgram(path, settings);
   const definition = await askDefinition(path, program, settings);

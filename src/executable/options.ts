@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { checkMs } from "../time.ts";
+import type { OptionNames } from "../tool/option-names.ts";
 import type { ToolPolicy } from "../tool/policy.ts";
 import type { Effect, ToolContext } from "../tool/tool.ts";
 import { defaultOwners } from "./check-file.ts";
@@ -57,6 +58,23 @@ export interface ExecutableOptions extends ExecutableRunOptions {
   /** The digest that the file must have before it is first run. */
   readonly digest?: string | undefined;
 }
+
+export const RUN_OPTIONS: OptionNames<ExecutableRunOptions> = {
+  timeoutMs: true,
+  schemaTimeoutMs: true,
+  graceMs: true,
+  maxOutputBytes: true,
+  maxStderrBytes: true,
+  maxSchemaBytes: true,
+  maxDepth: true,
+  cwd: true,
+  env: true,
+  inheritEnv: true,
+  owners: true,
+  allowBatch: true,
+  onRun: true,
+  signal: true,
+};
 
 type Optional = "name" | "effect" | "policy" | "root" | "digest" | "onRun" | "signal";
 export type Settings = Pick<ExecutableOptions, Optional> & {

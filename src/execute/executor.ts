@@ -2,6 +2,7 @@ import { checkMs } from "../time.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { settle } from "./call-outcome.ts";
@@ -71,6 +72,28 @@ export interface ToolExecutorOptions {
   readonly retryDelayMs?: number | undefined;
 }
 
+export const EXECUTOR_OPTIONS: OptionNames<ToolExecutorOptions> = {
+  tools: true,
+  store: true,
+  approvals: true,
+  authorize: true,
+  mayUndo: true,
+  onEvent: true,
+  storeEvents: true,
+  concurrency: true,
+  waitForApproval: true,
+  timeoutMs: true,
+  redact: true,
+  telemetry: true,
+  maxOutputBytes: true,
+  errorMessage: true,
+  executableDigest: true,
+  leaseMs: true,
+  retryDelayMs: true,
+};
+
+const UNDO_OPTIONS: OptionNames<UndoOptions> = { retry: true, onFailure: true, signal: true };
+
 /**
  * Runs calls of models under rules: modes, policy, approval, time limits, history. Records each action before and
  * after, so that none runs twice, emits events, and can undo actions.
@@ -92,7 +115,7 @@ export class ToolExecutor {
   readonly #running = new Map<string, Set<RunningCall>>();
 
   constructor(options: ToolExecutorOptions) {
-    checkOptions(options);
+    checkExecutorOptions(options);
     const { store, concurrency = 8, storeEvents = true, mayUndo, redact } = options;
     const ledger = new Ledger(store);
     this.storeEvents = storeEvents;
@@ -201,11 +224,13 @@ export class ToolExecutor {
     if (typeof actionId !== "string" || actionId === "") {
       throw new TypeError(`undo() takes the actionId of an outcome or event, got ${typeName(actionId)}.`);
     }
+    checkOptionNames("undo()", options, UNDO_OPTIONS);
     return this.#undoer.undo(actionId, principal, options);
   }
 
   /** Undoes what can be undone of a run, last action first, and reports what could not be undone. */
   undoRun(runId: string, principal?: Principal, options: UndoOptions = {}): Promise<UndoRunReport> {
+    checkOptionNames("undoRun()", options, UNDO_OPTIONS);
     return this.#undoer.undoRun(runId, principal, options);
   }
 
@@ -335,10 +360,11 @@ export function executableDigestOf({ metadata }: Tool): string | undefined | Pro
   return typeof executableDigest === "function" ? executableDigest() : (executableDigest as string | undefined);
 }
 
-function checkOptions(options: ToolExecutorOptions): void {
+function checkExecutorOptions(options: ToolExecutorOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`new ToolExecutor() takes { tools, store }, got ${typeName(options)}.`);
   }
+  checkOptionNames("new ToolExecutor()", options, EXECUTOR_OPTIONS);
   const { store, onEvent, authorize, approvals } = options;
   if (typeof store?.put !== "function") {
     throw new TypeError("new ToolExecutor() needs a store: memoryStore(), sqliteStore(…) or redisStore(…).");

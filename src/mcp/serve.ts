@@ -3,6 +3,7 @@ import { jsonIn } from "../json/parse.ts";
 import { outputText } from "../stream/history.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
 import { safeToolName } from "../tool/names.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { onceForTools, toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -21,6 +22,8 @@ export interface ServeMcpOptions {
    */
   readonly context?: ((requestContext: unknown) => Partial<ToolContext>) | undefined;
 }
+
+const OPTIONS: OptionNames<ServeMcpOptions> = { execute: true, context: true };
 
 /** Handlers for the two requests about tools, for the `setRequestHandler()` of a server of any version. */
 export interface McpHandlers {
@@ -87,6 +90,7 @@ export function serveMcp(
   if (typeof target?.sendToolListChanged !== "function") {
     throw new TypeError("serveMcp() takes a Server or McpServer of @modelcontextprotocol/server");
   }
+  checkOptionNames("serveMcp()", options, OPTIONS);
   const { listTools, callTool } = mcpHandlers(tools, options);
   target.registerCapabilities({ tools: { listChanged: true } });
   target.setRequestHandler("tools/list" as never, listTools as never);
@@ -104,6 +108,7 @@ export function serveMcp(
  * server.setRequestHandler(CallToolRequestSchema, callTool);
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
+  checkOptionNames("mcpHandlers()", options, OPTIONS);
   const { execute = executeHere } = options;
   for (const tool of offered(tools).values()) checkServable(tool); // reports mistakes in the set immediately
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };

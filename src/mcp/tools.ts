@@ -1,5 +1,6 @@
 import { cut, ToolError } from "../errors.ts";
 import { checkMs, settlesWithin } from "../time.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
 import { isVersion2, type McpClient, type RequestOptions } from "./client.ts";
@@ -26,6 +27,7 @@ const MAX_ERROR_LENGTH = 16_384;
  * const stream = openaiChat.read(response, { tools: github });
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<McpToolSet> {
+  checkOptionNames("mcpTools()", options, OPTIONS);
   const { timeoutMs = 60_000, maxTimeoutMs = timeoutMs * 10, maxAgeMs = 60_000, maxTools = 1_000 } = options;
   const { onInputRequired, reconnect, signal } = options;
   for (const name of ["listTools", "callTool", "getServerVersion", "getServerCapabilities"] as const) {
@@ -223,6 +225,21 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     }
   }
 }
+
+const OPTIONS: OptionNames<McpToolsOptions> = {
+  prefix: true,
+  effect: true,
+  policy: true,
+  filter: true,
+  timeoutMs: true,
+  maxTimeoutMs: true,
+  reconnect: true,
+  maxAgeMs: true,
+  maxTools: true,
+  result: true,
+  onInputRequired: true,
+  signal: true,
+};
 
 /** How long connecting again waits for requests in flight, which will most likely be refused as well. */
 const OTHERS_MS = 1_000;

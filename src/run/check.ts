@@ -1,5 +1,6 @@
 import { checkContext, typeName } from "../execute/context.ts";
 import { checkedChoice } from "../tool/choice.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import type { Model } from "../model.ts";
 import { checkMs } from "../time.ts";
 import type { OrchestratorOptions } from "./orchestrator.ts";
@@ -11,6 +12,7 @@ export function checkParts(options: OrchestratorOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`new Orchestrator() takes { model, store, tools }, got ${typeName(options)}.`);
   }
+  checkOptionNames("new Orchestrator()", options, OPTIONS);
   const { model, store, approvals, executor, onEvent, trim, prepareStep } = options;
   const { retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
   checkMs("leaseMs", leaseMs);
@@ -56,6 +58,7 @@ export function checkRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`run() takes an object: run({ input: "Hello" }), got ${typeName(options)}.`);
   }
+  checkOptionNames("run()", options, RUN_OPTIONS);
   const { input, messages, whenOpen, whenBusy, toolChoice } = options;
   for (const name of ["input", "instructions", "behavior"] as const) {
     const value = options[name];
@@ -99,6 +102,7 @@ export function checkResumeOptions(options: ResumeOptions): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new TypeError(`resume() takes an object: resume(id, { toolResults }), got ${typeName(options)}.`);
   }
+  checkOptionNames("resume()", options, RESUME_OPTIONS);
   const { approvals } = options;
   if (approvals !== undefined && !Array.isArray(approvals)) {
     throw new TypeError(`approvals is a list of { id, decision }, got ${typeName(approvals)}.`);
@@ -110,3 +114,37 @@ export function checkResumeOptions(options: ResumeOptions): void {
 function checkRunContext({ context, principal, signal }: RunContext): void {
   checkContext({ ...context, runId: "run", principal, signal });
 }
+
+const OPTIONS: OptionNames<OrchestratorOptions> = {
+  model: true,
+  tools: true,
+  store: true,
+  executor: true,
+  approvals: true,
+  maxSteps: true,
+  budgets: true,
+  maxCutTurns: true,
+  retryDelayMs: true,
+  validateResults: true,
+  trim: true,
+  prepareStep: true,
+  onEvent: true,
+  leaseMs: true,
+};
+
+const CONTEXT: OptionNames<RunContext> = { signal: true, principal: true, requestId: true, context: true };
+
+const RUN_OPTIONS: OptionNames<RunOptions> = {
+  ...CONTEXT,
+  conversationId: true,
+  input: true,
+  messages: true,
+  instructions: true,
+  behavior: true,
+  rewindTo: true,
+  toolChoice: true,
+  whenOpen: true,
+  whenBusy: true,
+};
+
+const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...CONTEXT, toolResults: true, approvals: true };

@@ -13,6 +13,7 @@ import {
   type PolicyContext,
   type ToolPolicy,
 } from "./policy.ts";
+import { didYouMean } from "./option-names.ts";
 import type { HandlerResult } from "./progress.ts";
 import { ToolUse, type ToolUseInit } from "./use.ts";
 
@@ -156,7 +157,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   if (unknown !== undefined) {
     throw new ToolError(
       "invalid_tool",
-      `Tool ${name}: there is no option ${JSON.stringify(unknown)}. Data of your own goes into metadata.`,
+      `Tool ${name}: there is no option ${JSON.stringify(unknown)}.${didYouMean(unknown, KNOWN)} Data of your own goes into metadata.`,
     );
   }
   checkFields(FIELDS, { description, execute, toModelOutput, effect, eager, repair, metadata }, name);

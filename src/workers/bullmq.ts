@@ -1,10 +1,11 @@
 import { Queue, QueueEvents, QueueEventsProducer, UnrecoverableError, Worker } from "bullmq";
 import type { ConnectionOptions, Job, JobsOptions, QueueEventsListener, RedisOptions, WorkerOptions } from "bullmq";
-import { ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
+import { EXECUTOR_OPTIONS, ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { knownTools } from "../execute/known-tools.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { storeKey, type Store } from "../store/store.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { JobData, JobResult } from "./job.ts";
@@ -43,6 +44,16 @@ export interface BullmqToolsOptions extends BullmqPlace {
   readonly pollMs?: number | undefined;
 }
 
+const PLACE: OptionNames<BullmqPlace> = { connection: true, queue: true, prefix: true, onError: true };
+
+const TOOLS_OPTIONS: OptionNames<BullmqToolsOptions> = {
+  ...PLACE,
+  filter: true,
+  context: true,
+  jobOptions: true,
+  pollMs: true,
+};
+
 /** Tools that are executed by workers. */
 export interface BullmqTools {
   /** For an executor: all tools of the source, in order, including those registered later. */
@@ -62,7 +73,7 @@ export interface BullmqTools {
  * const executor = new ToolExecutor({ tools: remote, store });
  */
 export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): BullmqTools {
-  const { queue: name, place, onError, end } = placeOf(options, "bullmqTools");
+  const { queue: name, place, onError, end } = placeOf(options, "bullmqTools", TOOLS_OPTIONS);
   const { filter = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
   checkMs("pollMs", pollMs);
   toolList(tools); // reports mistakes immediately
@@ -161,9 +172,11 @@ export interface BullmqExecutor extends ToolExecutor {
  * const orchestrator = new Orchestrator({ model, tools, store, executor });
  */
 export function bullmqExecutor(options: ToolExecutorOptions & BullmqToolsOptions): BullmqExecutor {
-  const remote = bullmqTools(options.tools, options);
+  checkOptionNames("bullmqExecutor()", options, { ...EXECUTOR_OPTIONS, ...TOOLS_OPTIONS });
+  const { connection, queue, prefix, onError, filter, context, jobOptions, pollMs, ...own } = options;
+  const remote = bullmqTools(own.tools, { connection, queue, prefix, onError, filter, context, jobOptions, pollMs });
   const tools = { tools: () => remote.tools };
-  return Object.assign(new ToolExecutor({ ...options, tools }), { close: remote.close });
+  return Object.assign(new ToolExecutor({ ...own, tools }), { close: remote.close });
 }
 
 export interface BullmqWorkerOptions extends BullmqPlace {
@@ -179,6 +192,14 @@ export interface BullmqWorkerOptions extends BullmqPlace {
   /** What is reported of a handler's error. Default: `safeMessage` of `toolstream/execute`. */
   readonly errorMessage?: ((error: unknown, tool: Tool) => string) | undefined;
 }
+
+const WORKER_OPTIONS: OptionNames<BullmqWorkerOptions> = {
+  ...PLACE,
+  store: true,
+  worker: true,
+  maxOutputBytes: true,
+  errorMessage: true,
+};
 
 export interface BullmqWorker {
   /** BullMQ's own worker, for its events and for `pause()`. */
@@ -199,7 +220,7 @@ export interface BullmqWorker {
  * process.once("SIGTERM", () => void close());
  */
 export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): BullmqWorker {
-  const { queue: name, place, onError, end } = placeOf(options, "bullmqWorker");
+  const { queue: name, place, onError, end } = placeOf(options, "bullmqWorker", WORKER_OPTIONS);
   const { store, maxOutputBytes = 1024 * 1024, errorMessage = safeMessage } = options;
   const write = toolList(tools).find(({ effect, mode }) => effect === "write" && mode === "internal");
   if (write !== undefined && typeof store?.put !== "function") {
@@ -337,7 +358,9 @@ function retryDelayMs(times: number): number {
   return Math.max(Math.min(Math.exp(times), 20_000), 1_000);
 }
 
-function placeOf({ connection, queue = "toolstream", prefix, onError }: BullmqPlace, who: string) {
+function placeOf<Options extends BullmqPlace>(options: Options, who: string, known: OptionNames<Options>) {
+  const { connection, queue = "toolstream", prefix, onError } = options;
+  checkOptionNames(`${who}()`, options, known);
   if (typeof connection !== "object" || connection === null) {
     throw new TypeError(`${who}() needs a connection: a client of ioredis or redis, or { host, port }.`);
   }

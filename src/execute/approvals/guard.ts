@@ -1,4 +1,5 @@
 import { MAX_TIMER_MS } from "../../time.ts";
+import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
 import type { Redact } from "../summary.ts";
 import type { ApprovalService } from "./service.ts";
 import type { Principal } from "./types.ts";
@@ -43,6 +44,17 @@ export interface GuardOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+const OPTIONS: OptionNames<GuardOptions> = {
+  service: true,
+  authenticate: true,
+  origins: true,
+  allowNoOrigin: true,
+  maxMessageBytes: true,
+  allowAlways: true,
+  redact: true,
+  onError: true,
+};
+
 /** Default of `maxMessageBytes`. */
 export const MAX_MESSAGE_BYTES = 65_536;
 
@@ -51,8 +63,13 @@ export const MAX_MESSAGE_BYTES = 65_536;
  *
  * @throws TypeError
  */
-export function checkGuard(name: string, options: GuardOptions): void {
+export function checkGuard<Options extends GuardOptions>(
+  name: string,
+  options: Options,
+  own: OptionNames<Omit<Options, keyof GuardOptions>>,
+): void {
   const { service, authenticate, origins }: Partial<GuardOptions> = options ?? {};
+  checkOptionNames(`${name}()`, options ?? {}, { ...OPTIONS, ...own });
   if (service?.hasMayDecide === undefined) throw new TypeError(`${name}() needs a service: new ApprovalService(…)`);
   if (!service.hasMayDecide) {
     throw new TypeError(

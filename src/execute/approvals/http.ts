@@ -46,7 +46,7 @@ export interface ApprovalHandlerOptions extends GuardOptions {
  * export default { fetch: handle };
  */
 export function approvalHandler(options: ApprovalHandlerOptions): (request: Request) => Promise<Response> {
-  checkGuard("approvalHandler", options);
+  checkGuard("approvalHandler", options, { path: true, rateLimit: true, keepAliveMs: true });
   const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways } = options;
   const { maxMessageBytes = MAX_MESSAGE_BYTES, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);

@@ -2,6 +2,7 @@ import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { createWakeUp } from "../../time.ts";
+import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
 import type { ToolSource } from "../../tool/tool-set.ts";
 import { asJson, checkDecision, decided, validateWith, type ValidateInput } from "./decision.ts";
 import { approvalDigest } from "./digest.ts";
@@ -58,6 +59,22 @@ export interface ApprovalServiceOptions {
   readonly now?: (() => number) | undefined;
 }
 
+const OPTIONS: OptionNames<ApprovalServiceOptions> = {
+  store: true,
+  mayDecide: true,
+  allowSelfApproval: true,
+  tools: true,
+  validateInput: true,
+  ttlMs: true,
+  retentionMs: true,
+  namespace: true,
+  pollMs: true,
+  onError: true,
+  now: true,
+};
+const FILTER: OptionNames<ListApprovals> = { runId: true, status: true, scope: true, principal: true };
+const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { scope: true, after: true, signal: true };
+
 /**
  * Approvals over a {@link Store}: the process that asks and the one that decides may differ, and either may die in
  * between.
@@ -88,6 +105,7 @@ export class ApprovalService implements Approvals {
 
   constructor(options: ApprovalServiceOptions) {
     const given: Partial<ApprovalServiceOptions> = options ?? {};
+    checkOptionNames("new ApprovalService()", given, OPTIONS);
     const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = given;
     const { ttlMs = 86_400_000, retentionMs = Infinity, pollMs = 5_000, onError, now = Date.now } = given;
     if (typeof store?.put !== "function") throw new TypeError("new ApprovalService() needs a store: { store }");
@@ -181,6 +199,7 @@ export class ApprovalService implements Approvals {
   }
 
   async list(filter: ListApprovals = {}): Promise<ApprovalRequest[]> {
+    checkOptionNames("list()", filter, FILTER);
     const { runId, status, scope, principal } = filter;
     const isOpen = status === "pending" && runId === undefined;
     const requests: ApprovalRequest[] = [];
@@ -197,6 +216,7 @@ export class ApprovalService implements Approvals {
   }
 
   async *subscribe(options: SubscribeOptions = {}): AsyncGenerator<ApprovalEvent, void, undefined> {
+    checkOptionNames("subscribe()", options, SUBSCRIBE_OPTIONS);
     const { scope = "default" } = options;
     // Number what a process could not number before it died. That looks at everything that is open: once for many who
     // subscribe at about the same time, such as after a deployment.

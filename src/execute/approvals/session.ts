@@ -1,3 +1,4 @@
+import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
 import { quiet } from "./errors.ts";
 import { approvalFeed, type FeedOptions } from "./feed.ts";
 import { answerTo, parseMessage } from "./messages.ts";
@@ -12,6 +13,18 @@ export interface ApprovalSessionOptions extends Omit<FeedOptions, "signal"> {
   /** Gets failures that the client is not told about. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
+
+const OPTIONS: OptionNames<ApprovalSessionOptions> = {
+  service: true,
+  principal: true,
+  scope: true,
+  runId: true,
+  after: true,
+  redact: true,
+  send: true,
+  allowAlways: true,
+  onError: true,
+};
 
 export interface ApprovalSession {
   /** Handles one message from the client and sends the answer. Never rejects. */
@@ -31,6 +44,7 @@ export interface ApprovalSession {
  * socket.onclose = () => session.end();
  */
 export function approvalSession(options: ApprovalSessionOptions): ApprovalSession {
+  checkOptionNames("approvalSession()", options, OPTIONS);
   const onError = quiet(options.onError);
   let isOver = false;
   let feed = follow(options.after);

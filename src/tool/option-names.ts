@@ -1,0 +1,43 @@
+import { unknownKey } from "../schema/json.ts";
+
+/** All options of `T`, by name: one that is missing does not compile. */
+export type OptionNames<T> = Readonly<Record<keyof T, true>>;
+
+/**
+ * Refuses an option that does not exist: a rule, a limit or a filter with a typo in its name would be none. The compiler
+ * does not see it in JavaScript, in an object that is spread or kept in a variable, and behind a cast.
+ *
+ * @param taker who takes the options: `mcpTools()`
+ * @throws TypeError
+ */
+export function checkOptionNames(taker: string, options: object, known: Readonly<Record<string, true>>): void {
+  const names = Object.keys(known);
+  const unknown = unknownKey(options, names);
+  if (unknown === undefined) return;
+  const meant = didYouMean(unknown, names);
+  throw new TypeError(`${taker} has no option ${JSON.stringify(unknown)}.${meant} It has ${names.join(", ")}.`);
+}
+
+/** No option's name is longer. */
+const MAX_LENGTH = 64;
+
+/** ` Did you mean …?` with the known name that is most like the given one; empty if none is like it. */
+export function didYouMean(given: string, known: readonly string[]): string {
+  const written = given.slice(0, MAX_LENGTH).toLowerCase();
+  const distances = known.map((name) => distance(written, name.toLowerCase()));
+  const least = Math.min(...distances);
+  return least * 2 > written.length ? "" : ` Did you mean ${known[distances.indexOf(least)]}?`;
+}
+
+/** How many letters have to be added, removed or replaced to get from one text to the other. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (const [index, letter] of [...from].entries()) {
+    const above = row;
+    row = [index + 1];
+    for (const [at, other] of [...to].entries()) {
+      row.push(Math.min(above[at + 1]! + 1, row[at]! + 1, above[at]! + (letter === other ? 0 : 1)));
+    }
+  }
+  return row.at(-1)!;
+}
