@@ -112,9 +112,10 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
   }
   /** One tool, on both sides. */
   const both = (tool: Tool, options: Parameters<typeof callers>[1] & Partial<BullmqWorkerOptions> = {}) => {
-    const { store, context, ...rest } = options;
-    work([tool], { ...(rest as object) });
-    return callers([tool], { ...rest, ...(store && { store }), ...(context && { context }) });
+    const { worker, maxOutputBytes, errorMessage, ...rest } = options;
+    const limits = { ...(maxOutputBytes && { maxOutputBytes }), ...(errorMessage && { errorMessage }) };
+    work([tool], { ...limits, ...(worker && { worker }) });
+    return callers([tool], { ...limits, ...rest } as typeof options);
   };
 
   describe("a call", () => {
