@@ -10,9 +10,9 @@ export {
   type ToolMode,
 } from "./tool/tool.ts";
 export { tool, toolsOf, type ToolDecorator, type ToolOptions } from "./tool/decorator.ts";
-export type { ToolChoice } from "./tool/choice.ts";
+export { checkedChoice, type ToolChoice } from "./tool/choice.ts";
 export { ToolRegistry, type RegisterOptions } from "./tool/registry.ts";
-export { toolList, type ToolSource } from "./tool/tool-set.ts";
+export { namedTools, toolList, type ToolSource } from "./tool/tool-set.ts";
 export {
   ToolUse,
   type GivenContext,
@@ -36,7 +36,7 @@ export {
   type SchemaSource,
   type Validation,
 } from "./schema/index.ts";
-export type { Loss, OnLoss } from "./schema/lower.ts";
+export type { Loss, OnLoss, Rewrite, RewriteContext } from "./schema/lower.ts";
 
 // Streams
 export { ToolBuffer, toolChunk } from "./stream/index.ts";
@@ -84,6 +84,17 @@ export {
   type MessageParts,
   type PairingRules,
 } from "./pairing.ts";
+export { lowerTools, type Dialect, type LoweredTool } from "./tool/lower-tools.ts";
+export { safeToolName, type NameRules } from "./tool/names.ts";
+export {
+  historyArguments,
+  historyInput,
+  outputText,
+  outputValue,
+  repliesOf,
+  wireId,
+  type Replies,
+} from "./stream/history.ts";
 export { openTurn, responseInfo, type Opened, type Requested } from "./open-turn.ts";
 export { Templates, type Delta, type EventPath } from "./wire/index.ts";
 export { parseResponse, readTurn, type Reading, type ReadOptions, type TurnStream } from "./read/index.ts";
