@@ -1,5 +1,5 @@
 import { ToolError } from "../errors.ts";
-import { jsonIn, lostNumber } from "../json/index.ts";
+import { jsonIn, lostNumber, parseJson } from "../json/index.ts";
 import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
 
 /**
@@ -25,12 +25,31 @@ export function resultOf(
   const isPromised = outputSchema !== undefined;
   const lost = lostNumber(structuredContent);
   if (lost === undefined) {
-    const json = JSON.stringify(structuredContent);
-    return isPromised || repeats(text, structuredContent, json) ? structuredContent : `${text}\n${json}`;
+    const structure = withoutBytes(structuredContent, content);
+    const json = JSON.stringify(structure);
+    return isPromised || repeats(text, structure, json) ? structure : `${text}\n${json}`;
   }
   if (!isPromised && (text !== "" || isError === true)) return text;
   const why = `its result has a number that cannot be kept exactly (near ${lost})`;
   throw new ToolError("invalid_answer", `The tool was executed, but ${why}.`);
+}
+
+/** Shorter strings may be equal by chance. */
+const MIN_BYTES = 100;
+
+/**
+ * Servers also put the Base64 of a block into the structure:
+ * https://github.com/modelcontextprotocol/servers/pull/4044
+ */
+function withoutBytes(structure: unknown, content: readonly McpContent[]): unknown {
+  const shown = new Map<unknown, string>();
+  for (const block of content) {
+    for (const bytes of [block.data, block.resource?.blob]) {
+      if (typeof bytes === "string" && bytes.length >= MIN_BYTES) shown.set(bytes, blockText(block));
+    }
+  }
+  if (shown.size === 0) return structure;
+  return parseJson(JSON.stringify(structure, (_, value: unknown) => shown.get(value) ?? value));
 }
 
 /** Whether the text repeats the structure or a part of it, as JSON, as the specification wants it, or a string as it is. */

@@ -316,6 +316,35 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(await execute(set.tools()[0])).toEqual({ count: 6 });
   });
 
+  it("does not show bytes in the structure either (modelcontextprotocol/servers 4044)", async () => {
+    const [data, blob] = ["iVBORw0K".repeat(60), "H4sIAAAA".repeat(60)];
+    const content = [
+      { type: "image", data, mimeType: "image/png" },
+      { type: "resource", resource: { uri: "file:///a.gz", mimeType: "application/gzip", blob } },
+    ];
+    const structuredContent = { content, name: "a.png" };
+    const outputSchema = {
+      type: "object",
+      properties: { name: { type: "string" }, content: { type: "array", items: { type: "object" } } },
+    };
+    const server = serverOf([plain("draw", { outputSchema })], () => ({ content, structuredContent }));
+    const set = await mcpTools(await connectTo(server));
+    expect(await execute(set.tools()[0])).toEqual({
+      name: "a.png",
+      content: [
+        { type: "image", mimeType: "image/png", data: "[image: image/png, 360 bytes, not shown]" },
+        {
+          type: "resource",
+          resource: {
+            uri: "file:///a.gz",
+            mimeType: "application/gzip",
+            blob: "[file:///a.gz: application/gzip, 360 bytes, not shown]",
+          },
+        },
+      ],
+    });
+  });
+
   it("reads what the caller does not turn into something else", async () => {
     const image = { type: "image", data: "AAAA", mimeType: "image/png" };
     const call = ({ name }: any) => ({ content: [name === "draw" ? image : { type: "text", text: "said" }] });
