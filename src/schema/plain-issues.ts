@@ -86,9 +86,8 @@ export function readIssues(
       const types = all.flatMap(({ list }) => keywordValue(list[0]!));
       return [{ message: mustBe(types, got), path }];
     }
-    const isNull = ([child, ...more]: OutputUnit[]) =>
-      more.length === 0 && isOfType(child!) && keywordValue(child!) === "null";
-    const besideNull = all.filter(({ list }) => !isNull(list));
+    const isNull = (child: OutputUnit) => isOfType(child) && keywordValue(child) === "null";
+    const besideNull = all.filter(({ list }) => list.length !== 1 || !isNull(list[0]!));
     if (besideNull.length === 1) return besideNull[0]!.issues;
     for (const withDiscriminators of [false, true]) {
       const isOther = (child: OutputUnit) => tellsAnotherKind(child, unit, got, withDiscriminators);

@@ -204,6 +204,12 @@ describe("what the model is told", () => {
     ],
     ["the only one", [{ if: { type: "object" }, else: { minimum: 1 } }], 0, "at: must be at least 1, got 0"],
     [
+      "of two, both fit",
+      [{ oneOf: [{ type: "number" }, { minimum: 0 }] }, { type: "null" }],
+      5,
+      "at: fits more than one of the alternatives, must fit one",
+    ],
+    [
       "two types, one of them behind a reference",
       [{ $ref: "#/$defs/text" }, { type: "number" }],
       null,
