@@ -51,7 +51,8 @@ export function mayForceNulls(schema: JsonSchema): boolean {
 function hasOptional(node: unknown): boolean {
   if (Array.isArray(node)) return node.some(hasOptional);
   if (!isRecord(node)) return false;
-  if (namesIn(node).some((name) => isOptional(name, [node]))) return true;
+  const required = new Set<unknown>(requiredOf(node));
+  if (namesIn(node).some((name) => !required.has(name))) return true;
   return Object.values(node).some(hasOptional);
 }
 
@@ -193,8 +194,8 @@ function withoutKeys(object: object, isLeftOut: (key: string, item: unknown) => 
 }
 
 /** As a property, or among the names that a record may have. */
-function isListed(key: unknown, parts: readonly Record<string, unknown>[]): boolean {
-  return parts.some((part) => namesIn(part).includes(key));
+function isListed(key: string, parts: readonly Record<string, unknown>[]): boolean {
+  return parts.some((part) => Object.hasOwn(propertiesOf(part), key) || listedNames(part)?.includes(key));
 }
 
 /** Whether an object has exactly the properties that the parts list, and so do the objects in it, except for unions. */
@@ -220,8 +221,8 @@ function namesIn(part: Record<string, unknown>): readonly unknown[] {
 }
 
 /** Listed, but required by no part. */
-function isOptional(key: unknown, parts: readonly Record<string, unknown>[]): boolean {
-  return isListed(key, parts) && !parts.some((part) => (requiredOf(part) as readonly unknown[]).includes(key));
+function isOptional(key: string, parts: readonly Record<string, unknown>[]): boolean {
+  return isListed(key, parts) && !parts.some(({ required }) => Array.isArray(required) && required.includes(key));
 }
 
 function convertPlainly(
