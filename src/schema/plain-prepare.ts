@@ -132,7 +132,12 @@ export function checkReferences(
 ): void {
   const open = new Set<object>(); // unfinished schemas for the same value
   const done = new Set<object>();
-  visit(root, "#");
+  // Those for another value (a property, an item): a chain of references may return through it. It grows meanwhile.
+  const apart: (readonly [schema: unknown, via: string])[] = [[root, "#"]];
+  for (const [schema, via] of apart) {
+    open.clear();
+    visit(schema, via);
+  }
 
   function visit(schema: unknown, via: string): void {
     if (!isRecord(schema) || done.has(schema)) return;
@@ -147,16 +152,11 @@ export function checkReferences(
       visit(target, $ref);
     }
     if (typeof $recursiveRef === "string" && $recursiveRef !== "#") refuse($recursiveRef, 'a $recursiveRef is "#"');
-    const apart: unknown[] = [];
     eachSubschema(schema, (child, _, keyword) => {
       if (IN_PLACE.has(keyword)) visit(child, via);
-      else apart.push(child);
+      else apart.push([child, via]);
     });
     done.add(schema);
-    for (const child of apart) {
-      open.clear(); // another value (a property, an item): a chain of references may return through it
-      visit(child, via);
-    }
   }
 }
 

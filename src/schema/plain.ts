@@ -1,5 +1,5 @@
 import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
-import { messageOf, ToolError, type Issue } from "../errors.ts";
+import { isToolError, messageOf, ToolError, type Issue } from "../errors.ts";
 import { fromDraft4 } from "./draft4.ts";
 import { copyJson, frozenJson } from "./json.ts";
 import { readIssues } from "./plain-issues.ts";
@@ -16,7 +16,19 @@ import type { JsonSchema, Schema, Validation } from "./types.ts";
  * @throws ToolError `invalid_tool`
  */
 export function plainSchema(source: JsonSchema): Schema {
-  const { $schema: dialect = "", ...rest } = copySource(source);
+  try {
+    return checkedSchema(source);
+  } catch (cause) {
+    if (isToolError(cause)) throw cause;
+    // only a cycle, an absurd depth, or a chain of a thousand references gets here
+    throw new ToolError("invalid_tool", "the JSON Schema contains itself or is nested too deeply; use $ref.", {
+      cause,
+    });
+  }
+}
+
+function checkedSchema(source: JsonSchema): Schema {
+  const { $schema: dialect = "", ...rest } = frozenJson(source) as Record<string, unknown>;
   const isDraft4 = String(dialect).includes("draft-04");
   const jsonSchema: JsonSchema = Object.freeze(isDraft4 ? (frozenJson(fromDraft4(rest)) as JsonSchema) : rest);
   checkKeywords(jsonSchema);
@@ -75,17 +87,6 @@ function unchecked(error: unknown): string {
   const message = messageOf(error);
   const [, type] = /^Instances of "(.+)" type/.exec(message) ?? []; // as of a structure that a server left out
   return type === undefined ? `cannot be checked: ${message}` : `must be a JSON value, got ${type}`;
-}
-
-function copySource(source: JsonSchema): Record<string, unknown> {
-  try {
-    return frozenJson(source) as Record<string, unknown>;
-  } catch (cause) {
-    // only a cycle or an absurd depth gets here
-    throw new ToolError("invalid_tool", "the JSON Schema contains itself or is nested too deeply; use $ref.", {
-      cause,
-    });
-  }
 }
 
 /** 2020-12 if the schema names no dialect, or a newer or unknown one. */

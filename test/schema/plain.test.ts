@@ -316,6 +316,13 @@ describe("a schema that cannot be used says so when it is defined:", () => {
     let other: unknown = null;
     for (let depth = 0; depth < 2000; depth++) other = { a: other };
     expect(toSchema({ type: "object", components: other }).validate({})).toMatchObject({ ok: true });
+    const chain = (length: number, more: JsonSchema[]) => {
+      const parts = (index: number) => [...(index < length ? [{ $ref: `#/$defs/${index + 1}` }] : []), ...more];
+      const all = Array.from({ length: length + 1 }, (_, index) => [index, { allOf: [{}, ...parts(index)] }]);
+      return { $ref: "#/$defs/0", $defs: Object.fromEntries(all) };
+    };
+    expect(toSchema(chain(100, [{ properties: { a: { $ref: "#/$defs/0" } } }])).validate({ a: {} }).ok).toBe(true);
+    expect(() => toSchema(chain(5000, []))).toThrow(expect.objectContaining({ code: "invalid_tool" }));
     const groups = `${"(".repeat(10_000)}a${")".repeat(10_000)}`;
     expect(() => toSchema({ pattern: groups })).toThrow(/#\/pattern: the pattern/);
   });
