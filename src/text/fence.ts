@@ -6,9 +6,14 @@
  * ticks may never come.
  */
 export class Fence {
-  /** The position in the line: its indent, a run of fence characters, what follows the run, anything else. */
-  #line: "indent" | "run" | "info" | "rest" = "indent";
+  /**
+   * The position in the line: its indent, the number and the sign of a list item, a run of fence characters, what
+   * follows the run, anything else.
+   */
+  #line: "indent" | "number" | "sign" | "run" | "info" | "rest" = "indent";
   #indent = 0;
+  /** Where the sign of the last list item ends: what it holds is indented from there. */
+  #item = -1;
   #run = 0;
   #char = 0;
   /** The open fence: its character and length. */
@@ -36,15 +41,8 @@ export class Fence {
     if (code === NEWLINE) return this.#endLine();
     if (code === BACKTICK) this.#ticks++;
     else this.#endTicks();
-    if (this.#line === "indent") {
-      if (code === GREATER) this.#quote = BLOCK_QUOTE;
-      if (code === SPACE && this.#indent < 3) this.#indent++;
-      else if (code === BACKTICK || code === TILDE) {
-        this.#line = "run";
-        this.#char = code;
-        this.#run = 0;
-      } else this.#line = "rest";
-    }
+    if (this.#line === "rest") return;
+    if (this.#line !== "run" && this.#line !== "info") this.#seeIndent(code);
     if (this.#line === "run") {
       if (code === this.#char) this.#run++;
       else this.#line = "info";
@@ -59,7 +57,33 @@ export class Fence {
 
   /** What follows a block of calls does not begin its line. */
   seeBlock(): void {
-    if (this.#line === "indent") this.#line = "rest";
+    this.#line = "rest";
+  }
+
+  /** A list item may begin with a fence or a block quote, and holds those that are indented as it is. */
+  #seeIndent(code: number): void {
+    const line = this.#line;
+    if (isSpace(code) && line !== "number") {
+      if (line === "sign") this.#item = this.#indent;
+      this.#line = "indent";
+      this.#indent += code === TAB ? 4 : 1;
+      return;
+    }
+    this.#line = "rest";
+    const isNear = line === "indent" && this.#indent <= this.#item + 4;
+    if (this.#open === undefined) {
+      if (isDigit(code) && (isNear || line === "number")) this.#line = "number";
+      else if (line === "number" ? code === DOT || code === ROUND : isNear && isBullet(code)) this.#line = "sign";
+      if (this.#line !== "rest") this.#indent++;
+      else if (this.#indent === 0) this.#item = -1;
+    }
+    if (!isNear) return;
+    if (code === GREATER) this.#quote = BLOCK_QUOTE;
+    if (code === BACKTICK || code === TILDE) {
+      this.#line = "run";
+      this.#char = code;
+      this.#run = 0;
+    }
   }
 
   /**
@@ -92,23 +116,35 @@ export class Fence {
   }
 }
 
+const TAB = 9;
 const NEWLINE = 10;
 const SPACE = 32;
 const APOSTROPHE = 39;
+const ROUND = 41;
+const DOT = 46;
 const GREATER = 62;
 const BACKTICK = 96;
 const TILDE = 126;
 const BLOCK_QUOTE = -1;
 
 function isSpace(code: number): boolean {
-  return code === SPACE || code === 9 || code === 13;
+  return code === SPACE || code === TAB || code === 13;
 }
 
 function isQuote(code: number): boolean {
   return code === 34 || code === APOSTROPHE;
 }
 
+/** `-`, `*` or `+`. */
+function isBullet(code: number): boolean {
+  return code === 45 || code === 42 || code === 43;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
 /** A letter or a digit. */
 function isWord(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || isDigit(code);
 }
