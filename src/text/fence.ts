@@ -26,10 +26,12 @@ export class Fence {
   readonly #quotes = new Set<number>();
   /** The quote before a marker: it extends to its partner, or to the end of the line. That of a block quote has none. */
   #quote = 0;
+  /** The line has a low quote: its high ones end something. */
+  #isLow = false;
 
   /** Whether a marker that begins here is text. */
   isQuoting(): boolean {
-    if (this.#quote === 0 && this.#quotes.has(this.#last)) this.#quote = this.#last;
+    if (this.#quote === 0) this.#quote = this.#quotes.has(this.#last) ? this.#last : this.#closer();
     this.#endTicks();
     return this.#open !== undefined || this.#codeTicks > 0 || this.#quote !== 0;
   }
@@ -37,6 +39,7 @@ export class Fence {
   see(code: number): void {
     if (code === this.#quote) this.#quote = 0;
     if (isQuote(code)) this.#seeQuote(code);
+    else if (code === LOW || code === LOW_SINGLE) this.#isLow = true;
     this.#last = code;
     if (code === NEWLINE) return this.#endLine();
     if (code === BACKTICK) this.#ticks++;
@@ -96,6 +99,14 @@ export class Fence {
     else this.#quotes.delete(code);
   }
 
+  /** What ends a quote that has a sign of its own to begin it, and has just begun; 0 if none has. */
+  #closer(): number {
+    const last = this.#last;
+    if (last === HIGH || last === HIGH_SINGLE) return this.#isLow ? 0 : last + 1;
+    if (last === LOW || last === LOW_SINGLE) return last - 2;
+    return last === CORNER || last === CORNER + 2 ? last + 1 : 0;
+  }
+
   #endTicks(): void {
     if (this.#ticks === 0) return;
     if (this.#codeTicks === 0) this.#codeTicks = this.#ticks;
@@ -106,6 +117,7 @@ export class Fence {
   #endLine(): void {
     this.#ticks = this.#codeTicks = this.#quote = 0;
     this.#quotes.clear();
+    this.#isLow = false;
     const isRun = this.#run >= 3 && (this.#line === "run" || this.#line === "info");
     if (isRun) {
       if (this.#open === undefined) this.#open = { char: this.#char, run: this.#run };
@@ -125,6 +137,12 @@ const DOT = 46;
 const GREATER = 62;
 const BACKTICK = 96;
 const TILDE = 126;
+/** As in ‘a’, “a”, ‚a‘, „a“, 「a」 and 『a』. */
+const HIGH_SINGLE = 0x2018;
+const HIGH = 0x201c;
+const LOW_SINGLE = 0x201a;
+const LOW = 0x201e;
+const CORNER = 0x300c;
 const BLOCK_QUOTE = -1;
 
 function isSpace(code: number): boolean {

@@ -695,6 +695,8 @@ describe("assistantMessage", () => {
     const { turn } = await readChunks([chunk([{ text }, { text: "Hi" }, { text, thoughtSignature: "S1" }], "STOP")]);
     expect(turn.text).toBe("Hi");
     expect(partsOf(turn)).toEqual([{ text: "Hi" }, { text: "", thoughtSignature: "S1" }]);
+  });
+
   it("sends back nothing that is no part, which the API would refuse in every request from then on", async () => {
     const list = [call({ name: "set_volume", args: { level: 1 } })] as unknown as WirePart;
     const { turn } = await readChunks([chunk([{ text: "Hi" }, list, null as unknown as WirePart], "STOP")]);
