@@ -32,6 +32,12 @@ export class Fence {
   /** Whether a marker that begins here is text. */
   isQuoting(): boolean {
     if (this.#quote === 0) this.#quote = this.#quotes.has(this.#last) ? this.#last : this.#closer();
+    // Nothing but a marker can follow the end of a fence on its line: some models write none there.
+    if (this.#line === "run" && this.#char === this.#open?.char && this.#run >= this.#open.run) {
+      this.#open = undefined;
+      this.#ticks = 0;
+      this.#line = "rest";
+    }
     this.#endTicks();
     return this.#open !== undefined || this.#codeTicks > 0 || this.#quote !== 0;
   }

@@ -142,6 +142,7 @@ describe("a marker that is written about", () => {
     `2. * >${call}`,
     `\`\`\`md\n- a\n    \`\`\`\n${call}`,
     `\`\`\`md\n- \`\`\`\n${call}`,
+    `\`\`\`\`\n\`\`\`${call}\n~~~~${call}\n`,
     `  >> "so" ${call}`,
   ])("%j is text", (text) => {
     const { scanner, heard } = scannerOf(all);
@@ -152,6 +153,7 @@ describe("a marker that is written about", () => {
 
   it.each([
     `\`\`\`\ncode\n\`\`\`\n${call}`,
+    `\`\`\`\`\ncode\n\`\`\`\`${call}`,
     `\`\`\`code\`\`\` ${call}`,
     `it\`s\n${call}`,
     `"quoted" ${call}`,
