@@ -78,6 +78,7 @@ const notations: readonly NotationName[] = [
   "deepseek",
   "dsml",
   "invoke",
+  "xtml",
   "harmony",
   "gemma",
   "pythonic",

@@ -1,4 +1,4 @@
-import { find, skipSpace } from "../../src/text/look.ts";
+import { find, look, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "./block.ts";
@@ -27,6 +27,8 @@ export interface TagNotation {
    * @param isInValue whether this is a value, which may be code that contains such tags or looks for them
    */
   tagAt(text: string, at: number, isInValue: boolean): Tag | "maybe" | undefined;
+  /** What begins a tag that ends something. */
+  readonly close: string;
   readonly callEnd: string;
   readonly parameterEnd: string;
   readonly sectionEnds: readonly string[];
@@ -85,7 +87,9 @@ export class TagBlock implements BlockReader {
     const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
     if (this.#call !== undefined) this.#call.cut(isUnsure ? NO_END : undefined);
     // Any tag but an end.
-    else if (this.state === "head" || /^\s*<[^/]/.test(rest)) this.#writer.call().cut();
+    else if (this.state === "head" || look(rest, skipSpace(rest, 0), this.#notation.close) === "no") {
+      this.#writer.call().cut();
+    }
     this.state = "closed";
     return undefined;
   }

@@ -38,15 +38,6 @@ export function find(text: string, at: number, words: readonly string[]): { at: 
   return { at, word: undefined };
 }
 
-/**
- * The place of a word that begins less than `max` characters after `at`, or -1. It looks no further: a search for the
- * end of every tag would otherwise scan to the end of the text each time.
- */
-export function indexWithin(text: string, word: string, at: number, max: number): number {
-  const index = text.slice(at, at + max + word.length - 1).indexOf(word);
-  return index < 0 ? -1 : at + index;
-}
-
 /** The end of the white space that begins here. */
 export function skipSpace(text: string, at: number): number {
   while (at < text.length && isSpace(text.charCodeAt(at))) at++;

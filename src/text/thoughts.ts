@@ -8,6 +8,7 @@ const TAGS: ReadonlyMap<string, string> = new Map([
   ["<seed:think>", "</seed:think>"],
   ["<think:opensource>", "</think:opensource>"],
   ["<think:6124c78e>", "</think:6124c78e>"],
+  ["<|open|>think<|sep|>", "<|close|>think<|sep|>"],
   ["<|START_THINKING|>", "<|END_THINKING|>"],
   ["<|channel>", "<channel|>"],
 ]);

@@ -16,6 +16,8 @@ const deepseek = (call: string) =>
   `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>${call}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`;
 const hunyuan = (head: string) =>
   `<tool_calls>\n<tool_call>${head}<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>\n</tool_calls>`;
+const kimi3 =
+  '<|open|>call tool="get_weather" index="1"<|sep|><|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|><|close|>call<|sep|>';
 const dsml = "｜DSML｜";
 
 /** By the first cell of the table. */
@@ -53,6 +55,10 @@ const written: Readonly<Record<string, readonly string[]>> = {
   "Mistral, Devstral, Magistral": [`[TOOL_CALLS][${json}]`, `[TOOL_CALLS]get_weather[ARGS]${args}`],
   "Kimi K2": [
     `<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>${args}<|tool_call_end|><|tool_calls_section_end|>`,
+  ],
+  "Kimi K3": [
+    `<|open|>tools<|sep|>${kimi3}<|close|>tools<|sep|>`,
+    `<|open|>response<|sep|><|close|>response<|sep|><|open|>tools<|sep|>${kimi3}<|close|>tools<|sep|><|close|>message<|sep|>`,
   ],
   "DeepSeek V3, R1, V3.1": [
     deepseek(`get_weather<｜tool▁sep｜>${args}`),

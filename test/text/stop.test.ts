@@ -28,6 +28,7 @@ const rows: readonly (readonly [TextAdapter, string])[] = [
       ["deepseek", "<\u{ff5c}tool\u2581call\u2581end\u{ff5c}>"],
       ["dsml", "</\u{ff5c}DSML\u{ff5c}function_calls>"],
       ["invoke", "</minimax:tool_call>"],
+      ["xtml", "<|close|>tools<|sep|>"],
       ["gemma", "<tool_call|>"],
       ["pythonic", "<|tool_call_end|>"],
     ] as const

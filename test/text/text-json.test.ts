@@ -821,6 +821,61 @@ describe("a call of invoke", () => {
   });
 });
 
+describe("a call of xtml", () => {
+  const tag = (head: string) => `<|open|>${head}<|sep|>`;
+  const end = (head: string) => `<|close|>${head}<|sep|>`;
+  const argument = (key: string, type: string, value: string) =>
+    `${tag(`argument key="${key}" type="${type}"`)}${value}${end("argument")}`;
+  const call = (name: string, ...values: string[]) =>
+    `${tag(`call tool="${name}" index="1"`)}${values.join("")}${end("call")}`;
+  const section = (...list: string[]) => tag("tools") + list.join("") + end("tools");
+  const now = call("now");
+  const weather = call("get_weather", argument("city", "string", "Oslo"));
+  const oslo = { city: "Oslo" };
+  it.each<[string, string, unknown[], string]>([
+    [
+      "may stand in the frames of a message",
+      `${tag("response")}So.${end("response")}${section(now, weather)}${end("message")}`,
+      [{}, oslo],
+      "So.",
+    ],
+    ["may follow a fence", `${tag("response")}~~~\nx\n~~~${end("response")}${section(now)}`, [{}], "~~~\nx\n~~~"],
+    ["may stand without its section", `${weather}.`, [oslo], "."],
+    ["may have line breaks", section("\n  ", weather.replaceAll("<|open|>a", "\n<|open|>a"), "\n"), [oslo], ""],
+    ["may lack the end of its section", `${tag("tools")}${weather} and`, [oslo], " and"],
+    ["may have a part of it", `${tag("tools")}${weather}<|close|>to`, [oslo], ""],
+    ["has strings of any look", section(call("get_weather", argument("city", "string", '"5"'))), [{ city: '"5"' }], ""],
+    ["may escape a name", section(weather.replace("city", "&quot;a&amp;b")), ["invalid_input"], ""],
+    [
+      "is none without a name",
+      section(call("now").replace("tool=", "too=")),
+      [],
+      section(call("now").replace("tool=", "too=")),
+    ],
+    ["whose value has no end", section(weather.replace(end("argument"), ""), now), ["invalid_call", {}], ""],
+    [
+      "whose value ends without its mark",
+      section(weather.replace(end("argument"), "<|close|>argument"), now),
+      ["invalid_call", {}],
+      "",
+    ],
+    ["that has no end", section(weather.replace(end("call"), ""), now), ["truncated"], ""],
+    ["that is cut in its name", `${tag("tools")}<|open|>call tool="get_we`, ["truncated"], ""],
+    ["that is cut behind its name", `${tag("tools")}${tag('call tool="now"')}`, ["truncated"], ""],
+    ["that is cut in its end", `${section(now).split("<|close|>call")[0]}<|close|>call`, ["truncated"], ""],
+    ...[
+      tag("tools"),
+      `${tag("tools")}no`,
+      "<|open|>call",
+      tag('call tool="now"') + " is how.",
+      `"${now}"`,
+      `\`${section(now)}\``,
+    ].map((text): [string, string, unknown[], string] => ["is none in other text", text, [], text]),
+  ])("%s: %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("xtml"), text, outcomes, said);
+  });
+});
+
 describe("a call of deepseek", () => {
   const [start, end, sep] = ["<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"] as const;
   const args = '{"city": "Oslo"}';
@@ -976,6 +1031,7 @@ describe("a call of glm", () => {
     "kimi",
     "dsml",
     "invoke",
+    "xtml",
     "harmony",
     "mistral",
     "function-tag",
@@ -1366,6 +1422,15 @@ describe.each<[NotationName, Tags]>([
     },
   ],
   [
+    "xtml",
+    {
+      calls: (...calls) => `<|open|>tools<|sep|>\n${calls.join("\n")}\n<|close|>tools<|sep|>`,
+      call: (tool, ...values) => `<|open|>call tool="${tool}"<|sep|>\n${values.join("")}<|close|>call<|sep|>`,
+      value: (key, text) => `<|open|>argument key="${key}" type="string"<|sep|>${text}<|close|>argument<|sep|>\n`,
+      unclosed: (key, text) => `<|open|>argument key="${key}" type="string"<|sep|>${text}\n`,
+    },
+  ],
+  [
     "glm",
     {
       calls: (...calls) => calls.join("\n"),
@@ -1480,6 +1545,25 @@ describe.each<[NotationName, Tags]>([
   });
 });
 
+describe("a value that is JSON", () => {
+  const items = { type: "array" as const, items: { type: "string" as const } };
+  const note = defineTool({
+    name: "note",
+    inputSchema: jsonSchema({ type: "object", properties: { items, text: { type: "string" } } }),
+    effect: "read",
+  });
+  it.each<NotationName>(["qwen-xml", "glm", "dsml", "invoke", "xtml"])("may quote calls of %s", async (name) => {
+    const { writeCalls } = notations[name];
+    const written = (args: Record<string, unknown>) =>
+      writeCalls([{ id: null, name: "note", args, tool: undefined, metadata: {} }]);
+    for (const quoted of [{ items: ['"a"', "b"] }, { text: "a" }, {}, { items: [written({ text: "a" })] }]) {
+      const args = { items: [written(quoted), `so: ${written(quoted)}.`], text: "a" };
+      const { turn } = await readText(textJson(name), [written(args)], [note]);
+      expect(turn.calls.map(({ input }) => input)).toEqual([args]);
+    }
+  });
+});
+
 describe("a value full of tags that have no end", () => {
   it.each<[NotationName, string, string, string]>([
     ["qwen-xml", "<function=f>\n<parameter=content>\n", "<parameter=", "\n</parameter>\n</function>"],
@@ -1490,6 +1574,12 @@ describe("a value full of tags that have no end", () => {
       "</|DSML|parameter>\n</|DSML|invoke>",
     ],
     ["invoke", '<invoke name="f">\n<parameter name="content">', "<parameter ", "</parameter>\n</invoke>"],
+    [
+      "xtml",
+      '<|open|>call tool="f"<|sep|><|open|>argument key="content" type="string"<|sep|>',
+      "<|open|>argument ",
+      "<|close|>argument<|sep|><|close|>call<|sep|>",
+    ],
     ["glm", "<tool_call>f<arg_key>content</arg_key><arg_value>", "<arg_key", "</arg_value></tool_call>"],
   ])("%s: is read as fast as one of tags that have one", async (name, head, tag, tail) => {
     async function timeOf(piece: string): Promise<number> {

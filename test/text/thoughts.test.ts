@@ -63,6 +63,7 @@ describe("a call in the thoughts of a text", () => {
     "<seed:think> </seed:think>",
     "<think:opensource> </think:opensource>",
     "<think:6124c78e> </think:6124c78e>",
+    "<|open|>think<|sep|> <|close|>think<|sep|>",
     "<|START_THINKING|> <|END_THINKING|>",
     "<|channel> <channel|>",
   ])("is a plan between %s", async (tags) => {

@@ -26,6 +26,7 @@ const SPARE: Record<NotationName | "helpers", number> = {
   deepseek: "<|tool calls end|>".length,
   dsml: "\n</|DSML|function_calls>".length,
   invoke: "\n</minimax:tool_call>".length,
+  xtml: "<|close|>tools<|sep|>".length,
   harmony: "<|call|>".length,
   gemma: 0,
   pythonic: "<|tool_call_end|>".length,

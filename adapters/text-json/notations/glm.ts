@@ -157,6 +157,7 @@ function tagsOf(suffix: string, isSection: boolean): TagNotation {
   }
 
   return {
+    close: "</",
     callEnd,
     parameterEnd: valueEnd,
     sectionEnds,

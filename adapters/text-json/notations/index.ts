@@ -11,6 +11,7 @@ import { hermes } from "./hermes.ts";
 import { kimi } from "./kimi.ts";
 import { mistral } from "./mistral.ts";
 import { pythonic } from "./pythonic.ts";
+import { xtml } from "./xtml.ts";
 
 export type NotationName =
   | "hermes"
@@ -22,6 +23,7 @@ export type NotationName =
   | "deepseek"
   | "dsml"
   | "invoke"
+  | "xtml"
   | "harmony"
   | "gemma"
   | "pythonic";
@@ -37,6 +39,7 @@ export const notations = {
   deepseek,
   dsml,
   invoke,
+  xtml,
   harmony,
   gemma,
   pythonic,

@@ -61,6 +61,7 @@ const WORDS = [FUNCTION, PARAMETER, FUNCTION_END, PARAMETER_END, ...OPENS, ...CL
 const MAX_NAME = 128;
 
 const tags: TagNotation = {
+  close: "</",
   callEnd: FUNCTION_END,
   parameterEnd: PARAMETER_END,
   sectionEnds: CLOSES,
