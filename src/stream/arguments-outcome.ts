@@ -101,7 +101,6 @@ function repaired(text: string, policy: RepairPolicy, limits: Limits, repairs: R
     if (mended.reason === "truncated" && /[}\]]/.test(text.trimEnd().slice(-1)))
       return { ...TRUNCATED, message: `${TRUNCATED.message}, or a quote in them is not escaped` };
     if (mended.reason === "truncated") return TRUNCATED;
-    if (mended.reason === "too_deep") return tooDeep(limits);
     return { ok: false, code: "invalid_json", message: `are not valid JSON. ${mended.message}` };
   }
   if (policy === "off") return { ok: false, code: "invalid_json", message: `are not valid JSON: ${jsonErrorOf(text)}` };
