@@ -371,6 +371,35 @@ describe("undo()", () => {
     expect(await executor.undo(actionId)).toMatchObject({ status: "refused", error: { code: "already_undone" } });
     resolve();
     expect(await undoing).toMatchObject({ status: "undone" });
+    const over = await store.get("action/run/a");
+    await sleep(60);
+    expect(await store.get("action/run/a")).toEqual(over);
+  });
+
+  it("that another process has taken for dead is told as such, and its record stays", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { add } = shelf({ undo: () => promise });
+    const { executor, store } = setup([add]);
+    await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    const undoing = executor.undo("run/a");
+    const row = async () => (await store.get<any>("action/run/a"))!.value;
+    await until(async () => (await row()).undo.state === "undoing");
+    const { lease: _, ...undo } = (await row()).undo;
+    const taken = { ...(await row()), undo: { ...undo, state: "undo_failed" } };
+    await store.put("action/run/a", taken);
+    resolve();
+    expect(await undoing).toMatchObject({
+      status: "undo_failed",
+      error: { code: "undo_failed", message: expect.stringContaining("another process took over") },
+    });
+    expect(await row()).toEqual(taken);
+  });
+
+  it("ends after the executor's time where its tool has none of its own", async () => {
+    const { add } = shelf({ undo: () => new Promise(() => {}) });
+    const { executor } = setup([add], { timeoutMs: 20 });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undo_failed" });
   });
 
   it("gets the data as it was when the handler gave it", async () => {
@@ -415,14 +444,17 @@ describe("undo()", () => {
     ["a bigint", 1n],
     ["a promise that was not awaited", Promise.resolve("before")],
   ])("data that cannot be kept (%s) makes the action not undoable, and harms nothing else", async (_, before) => {
-    const { add } = shelf({ execute: (_input: unknown, { undoData }: any) => (undoData({ before }), "done") });
+    const { undone, add } = shelf({ execute: (_input: unknown, { undoData }: any) => (undoData({ before }), "done") });
     const { executor } = setup([add]);
     const outcome = ok(await executor.execute(useOf(add, { n: 1 }), RUN));
     expect(outcome).toMatchObject({ output: "done", undoableUntil: null });
-    expect(await executor.undo(outcome.actionId)).toMatchObject({
-      status: "undo_failed",
-      error: { code: "not_undoable" },
-    });
+    for (const retry of [false, true]) {
+      expect(await executor.undo(outcome.actionId, undefined, { retry })).toMatchObject({
+        status: "undo_failed",
+        error: { code: "not_undoable" },
+      });
+    }
+    expect(undone).toEqual([]);
   });
 
   it("of a call whose output cannot be shown works: it had its effect", async () => {
@@ -663,6 +695,26 @@ describe("undoRun()", () => {
       { status: "refused", toolName: "late", error: { code: "outcome_unknown" } },
     ]);
     expect(undone).toHaveLength(1);
+  });
+
+  it("reports what somebody works on, or did when a process died, and nothing that was undone before", async () => {
+    const { add } = shelf();
+    const { tool } = counted();
+    const { executor, store } = setup([add, tool]);
+    await executor.execute(useOf(add, { n: 1 }), RUN);
+    await executor.undoRun("run");
+    for (const status of ["started", "unknown"]) {
+      await executor.execute(useOf(tool, {}, { invocationId: status }), RUN);
+      const { value } = (await store.get<any>(`action/run/${status}`))!;
+      const lease = { owner: "other", until: Date.now() + 60_000 };
+      await store.put(`action/run/${status}`, { ...value, status, lease, error: { code: "x", message: "y" } });
+    }
+    const { undone, notUndone } = await executor.undoRun("run");
+    expect(undone).toEqual([]);
+    expect(notUndone).toMatchObject([
+      { actionId: "run/unknown", error: { code: "outcome_unknown" } },
+      { actionId: "run/started", error: { code: "not_undoable" } },
+    ]);
   });
 
   it("can stop at the first that it could not", async () => {
