@@ -122,7 +122,7 @@ export class Undoer {
       if ((await this.#put(entry, failed)) === undefined) return undefined;
       const undoneBy = undo.by ?? null;
       await this.#emit(row, { type: "tool.undo_failed", errorCode: "undo_failed", errorMessage: message, undoneBy });
-      return options.retry === true ? undefined : failedOutcome(actionId, row, "undo_failed", message);
+      return undefined;
     }
     const tool = this.#deps.tools.get(row.toolName);
     if (tool?.undo === undefined) {
