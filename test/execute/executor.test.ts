@@ -364,6 +364,14 @@ describe("executeAll()", () => {
     expect(most).toBe(3);
   });
 
+  it("waits for no call that runs, as long as there is room beside it", async () => {
+    const second = Promise.withResolvers<void>();
+    const { tool } = counted({ execute: ({ n }: any) => (n === 2 ? second.resolve() : second.promise) });
+    const { executor } = setup([tool], { concurrency: 2, timeoutMs: 5000 });
+    const uses = [1, 2].map((n) => useOf(tool, { n }));
+    expect(await executor.executeAll(uses, RUN)).toMatchObject([{ status: "completed" }, { status: "completed" }]);
+  });
+
   it("runs a sequential tool alone, after those before it and before those behind it", async () => {
     const log: string[] = [];
     const [read, write] = [slow("r", log, { effect: "read" }), slow("w", log, { sequential: true })];

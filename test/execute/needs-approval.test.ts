@@ -432,6 +432,28 @@ describe("a call that needs approval", () => {
     expect(needy.ran).toHaveLength(1);
   });
 
+  it("of a sequential tool waits, once approved, for the end of what runs behind it", async () => {
+    const needy = refund({ sequential: true });
+    let end!: () => void;
+    const behind = counted({
+      name: "behind",
+      execute: async () => {
+        await new Promise<void>((resolve) => (end = resolve));
+        return needy.ran.length;
+      },
+    });
+    const { executor, approvals, types } = setupWithApprovals([needy.tool, behind.tool]);
+    const running = executor.executeAll([useOf(needy.tool), useOf(behind.tool)], RUN);
+    await until(() => behind.ran.length === 1);
+    const [request] = await approvals.list();
+    await approvals.decide(request!.id, APPROVE);
+    await until(() => types().includes("approval.decided"));
+    await sleep(10);
+    end();
+    expect(await running).toMatchObject([{ status: "completed" }, { status: "completed", output: 0 }]);
+    expect(needy.ran).toHaveLength(1);
+  });
+
   it("an 'always' counts once the call has succeeded, for this tool and input", async () => {
     const { tool, ran } = refund({
       execute: ({ text }: any) => (text === "fail" ? Promise.reject(new Error("no")) : 1),
