@@ -33,10 +33,10 @@ export function createSchedule(concurrency: number): Schedule {
       if (entry.alone) return;
       taken++;
     }
-    for (const [at, entry] of entries.entries()) {
+    for (const entry of entries) {
       // A call that is not ready yet keeps its place ahead of later ones, whichever happens to be ready first.
       if (entry.state === "outside") taken++;
-      if (entry.state === "waiting" && taken < concurrency && (!entry.alone || (taken === 0 && isFirst(at)))) {
+      if (entry.state === "waiting" && taken < concurrency && (!entry.alone || taken === 0)) {
         entry.state = "running";
         taken++;
         entry.enter!();
@@ -44,10 +44,6 @@ export function createSchedule(concurrency: number): Schedule {
       // No call overtakes one that runs alone.
       if (entry.alone && entry.state !== "left") return;
     }
-  }
-
-  function isFirst(at: number): boolean {
-    return entries.slice(0, at).every(({ state }) => state === "left");
   }
 
   return (alone) => {
