@@ -594,8 +594,11 @@ describe("the history", () => {
     const { turn } = await readEvents([
       start,
       open(0, { type: "text", text: "Hi", citations: [null] }),
-      ...[cites(), cites(null), cites({ cited_text: "a" })],
-      ...[close(0), ...end("end_turn")],
+      cites(),
+      cites(null),
+      cites({ cited_text: "a" }),
+      close(0),
+      ...end("end_turn"),
     ]);
     const said = { type: "text", text: "Hi", citations: [{ cited_text: "a" }] };
     expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([said]);

@@ -698,8 +698,8 @@ describe("assistantMessage", () => {
   });
 
   it("sends back nothing that is no part, which the API would refuse in every request from then on", async () => {
-    const list = [call({ name: "set_volume", args: { level: 1 } })] as unknown as WirePart;
-    const { turn } = await readChunks([chunk([{ text: "Hi" }, list, null as unknown as WirePart], "STOP")]);
+    const many = [call({ name: "set_volume", args: { level: 1 } })] as unknown as WirePart;
+    const { turn } = await readChunks([chunk([{ text: "Hi" }, many, null as unknown as WirePart], "STOP")]);
     expect(partsOf(turn)).toEqual([{ text: "Hi" }]);
   });
 

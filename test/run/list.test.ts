@@ -12,7 +12,6 @@ import { external, scripted } from "./script.ts";
 
 let redis: RedisServer;
 let client: ReturnType<typeof createClient>;
-const conversationId = "first";
 const skipRedis = redisMissing !== undefined;
 
 beforeAll(async () => {
@@ -77,7 +76,7 @@ describe.each<[string, () => Store | Promise<Store>, boolean]>([
 
   it.skipIf(isSkipped)("reads a bounded number at once", async () => {
     const store = await open();
-    await new Orchestrator({ model: scripted({ text: "Hi." }), store }).run({ conversationId, input: "Go" });
+    await new Orchestrator({ model: scripted({ text: "Hi." }), store }).run({ conversationId: "first", input: "Go" });
     const { value } = (await store.get<object>("run/first"))!;
     const sizes: number[] = [];
     const count = 1_203;
