@@ -13,6 +13,8 @@ const MAX_DEPTH = 1000;
  */
 export function dropEchoes(sink: ParserSink): HoldingSink {
   let written: HeldCall[] = [];
+  /** The same by their labels: a long text may have very many. */
+  const labelled = new Map<number | undefined, HeldCall>();
   /** The calls of the wire, from the first possible echo on, to preserve their order. */
   let held: HeldCall[] = [];
   let kept = 0;
@@ -23,16 +25,21 @@ export function dropEchoes(sink: ParserSink): HoldingSink {
       return sink.tool(chunk);
     }
     if (isText) sink.tool(chunk);
-    keep(isText ? written : held, chunk);
+    keep(chunk, isText);
   }
 
-  function keep(calls: HeldCall[], chunk: ToolChunk): void {
-    const call = calls.findLast((one) => one.owns(chunk));
-    if (call === undefined) calls.push(new HeldCall(chunk));
-    else call.add(chunk);
+  function keep(chunk: ToolChunk, isText: boolean): void {
+    const call = isText ? labelled.get(chunk.callIndex) : held.findLast((one) => one.owns(chunk));
+    if (call !== undefined) call.add(chunk);
+    else {
+      const made = new HeldCall(chunk);
+      if (isText) labelled.set(chunk.callIndex, made);
+      (isText ? written : held).push(made);
+    }
     kept += chunk.argsTextDelta?.length ?? 0;
     if (kept <= MAX_HELD) return;
     written = [];
+    labelled.clear();
     passOn(held);
   }
 
