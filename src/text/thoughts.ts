@@ -1,9 +1,11 @@
 import { find, lookFor, skipSpace } from "./look.ts";
 import type { BlockReader, Notation } from "./notation.ts";
 
-/** The tags around thoughts. */
+/** The tags around thoughts. `<thought>` is that of EXAONE Deep, and of Gemini on wires without a field for them. */
 const TAGS: ReadonlyMap<string, string> = new Map([
   ["<think>", "</think>"],
+  ["<thinking>", "</thinking>"],
+  ["<thought>", "</thought>"],
   ["[THINK]", "[/THINK]"],
   ["<seed:think>", "</seed:think>"],
   ["<think:opensource>", "</think:opensource>"],

@@ -59,6 +59,8 @@ describe("a call in the thoughts of a text", () => {
   });
 
   it.each([
+    "<thinking> </thinking>",
+    "<thought> </thought>",
     "[THINK] [/THINK]",
     "<seed:think> </seed:think>",
     "<think:opensource> </think:opensource>",
