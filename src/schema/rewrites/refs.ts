@@ -144,8 +144,17 @@ function binds({ $ref, ...beside }: JsonSchema): boolean {
   return typeof $ref === "string" && Object.keys(beside).some((keyword) => !ANNOTATIONS.includes(keyword));
 }
 
+/** Each of many references asks about the same targets. */
+const recursive = new WeakMap<JsonSchema, Map<JsonSchema, boolean>>();
+
 /** Whether a schema contains a reference to itself, through any number of references. */
 function isRecursive(target: JsonSchema, root: JsonSchema): boolean {
-  const refersToIt = ({ $ref }: JsonSchema) => typeof $ref === "string" && resolveRef(root, $ref) === target;
-  return reaching(root, refersToIt, target).has(target);
+  let known = recursive.get(root);
+  if (known === undefined) recursive.set(root, (known = new Map()));
+  let answer = known.get(target);
+  if (answer === undefined) {
+    const refersToIt = ({ $ref }: JsonSchema) => typeof $ref === "string" && resolveRef(root, $ref) === target;
+    known.set(target, (answer = reaching(root, refersToIt, target).has(target)));
+  }
+  return answer;
 }
