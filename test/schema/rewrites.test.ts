@@ -1156,6 +1156,34 @@ it("foldAllOf comes to an end where parts refer to one another in many ways", ()
   expect(JSON.stringify(lowered)).not.toContain("allOf");
 });
 
+/** Types of which each extends the next one of its line, and holds `more`. */
+function lines(count: number, length: number, more: JsonSchema): JsonSchema {
+  const types = Array.from({ length: count * length }, (_, index) => {
+    const base = (index + 1) % length === 0 ? [] : [{ $ref: `#/$defs/t${index + 1}` }];
+    return [`t${index}`, { allOf: [...base, object({ [`p${(index % length) % 30}`]: str }), more] }];
+  });
+  const first = Array.from({ length: count }, (_, line) => [`l${line}`, { $ref: `#/$defs/t${line * length}` }]);
+  return { ...object(Object.fromEntries(first)), $defs: Object.fromEntries(types) };
+}
+
+it.each([
+  [110, 4],
+  [1, 30],
+])("foldAllOf merges what types inherit, and leaves nothing out: %i lines of %i", (count, length) => {
+  const { schema, losses } = lowerSchema(lines(count, length, {}), [keepLocalRefs, foldAllOf]);
+  expect(losses).toEqual([]);
+  const all = Array.from({ length }, (_, index) => `p${index}`);
+  const { properties } = (schema["$defs"] as Record<string, JsonSchema>)["t0"]!;
+  expect(Object.keys(properties as object).toSorted()).toEqual(all.toSorted());
+});
+
+it("references with siblings are merged quickly where each leads to all others", () => {
+  const schema = lines(1, 200, object({ first: { $ref: "#/$defs/t0" } }));
+  const begin = process.cpuUsage();
+  lowerSchema(schema, [keepLocalRefs, foldAllOf, refsAlone]);
+  expect(process.cpuUsage(begin).user).toBeLessThan(2_500_000);
+});
+
 it("keepPatterns() looks at each schema so many times, however they refer to one another", () => {
   const looksOf = (count: number): number => {
     const names = Array.from({ length: count }, (_, index) => `d${index}`);

@@ -6,9 +6,11 @@ import { lossOf, mergeSchemas } from "./merge.ts";
 import { branchesOf } from "../fields.ts";
 
 /** How many references may be merged inside the targets of others: they multiply. */
-const MAX_NESTED = 300;
+const MAX_NESTED = 10_000;
+/** As many count where one is inside the value of another: there its whole content is copied. */
+const COST_INSIDE = 33;
 
-/** How many were merged in a whole schema. */
+/** What was merged in a whole schema. */
 const counts = new WeakMap<JsonSchema, number>();
 
 /**
@@ -24,9 +26,10 @@ export const foldAllOf: Rewrite = {
     if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
     /** The references being merged. */
     const open = new Set<string>();
+    let depth = 0;
     const isTooMuch = (ref: string) => {
       if (open.size === 0) return false;
-      const count = (counts.get(root) ?? 0) + 1;
+      const count = (counts.get(root) ?? 0) + (depth > 0 ? COST_INSIDE : 1);
       counts.set(root, count);
       return open.has(ref) || count > MAX_NESTED;
     };
@@ -51,7 +54,13 @@ export const foldAllOf: Rewrite = {
       }
       return merged;
     };
-    const foldAll = (given: JsonSchema): JsonSchema => mapSubschemas(fold(given), foldAll);
+    const foldAll = (given: JsonSchema): JsonSchema => {
+      const merged = fold(given);
+      depth++;
+      const outcome = mapSubschemas(merged, foldAll);
+      depth--;
+      return outcome;
+    };
     return closeEvaluated(fold(node));
   },
 };
