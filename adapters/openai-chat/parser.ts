@@ -1,7 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { isObject, textOf } from "../../src/wire/field.ts";
+import { isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { baseError, errorMessage, isBareError, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
@@ -213,8 +213,10 @@ export class ChatParser implements Parser<WireEvent | string> {
       ? { text: this.#spoke, reasoning: this.#reasoned, refusal: this.#refused, calls: this.#sawToolCalls }
       : NOTHING;
     const reasoned = this.#reasoning(message, whole) || told.reasoning;
-    const marks = googleMarks(message);
-    if (message.content) this.#content(message.content, reasoned, told, marks?.thought === true);
+    const { extra_content: extra } = message;
+    const google = extra?.google;
+    const isMarked = google?.thought === true;
+    if (message.content) this.#content(message.content, reasoned, told, isMarked);
     if (typeof message.refusal === "string" && message.refusal !== "" && !told.refusal) this.#refusal(message.refusal);
     const { tool_calls: calls } = message;
     if (isObject(calls) && !told.calls)
@@ -225,7 +227,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     const { id, expires_at: expiresAt } = message.audio ?? {};
     if (typeof id === "string" && id !== "") this.native.audio = { id };
     this.#endsInSound = typeof expiresAt === "number";
-    if (isObject(message.extra_content)) this.#keepExtra(message.extra_content, marks);
+    // It goes back without the mark of thoughts, as the content does.
+    if (isObject(extra) && !(isMarked && isNothing(google.thought_signature)))
+      this.native.extra_content = isMarked ? { ...extra, google: { ...google, thought: undefined } } : extra;
   }
 
   #toolCalls(entries: readonly WireToolCall[], whole: boolean): void {
@@ -272,21 +276,10 @@ export class ChatParser implements Parser<WireEvent | string> {
    * end tag is not: `<thought>The user`, ` wants`, `</thought>It is`. https://ai.google.dev/gemini-api/docs/openai#thinking
    */
   #answerOf(content: string, isMarked: boolean, reasoned: boolean): string {
-    const from = isMarked && !this.#inThought && content.startsWith(THOUGHT) ? THOUGHT.length : 0;
-    const end = isMarked ? content.indexOf(THOUGHT_END) : content.startsWith(THOUGHT_END) ? 0 : -1;
-    this.#inThought = isMarked && end < 0;
-    const answer = end < 0 ? "" : content.slice(end + THOUGHT_END.length);
-    if (!isMarked) return end < 0 ? content : answer;
-    const thought = content.slice(from, end < 0 ? undefined : end);
-    if (thought !== "" && !reasoned) this.#think(thought);
-    return answer;
-  }
-
-  /** Goes back without the mark of thoughts, since the content does, too. */
-  #keepExtra(extra: object, marks: GoogleMarks | undefined): void {
-    const { thought, ...rest } = marks ?? {};
-    if (thought === undefined) this.native.extra_content = extra;
-    else if (Object.keys(rest).length > 0) this.native.extra_content = { ...extra, google: rest };
+    const [, thought, answer] = (isMarked ? THOUGHT : AFTER_THOUGHT).exec(content)!;
+    this.#inThought = answer === undefined;
+    if (thought && !reasoned) this.#think(thought);
+    return answer ?? "";
   }
 
   #think(text: string): void {
@@ -406,18 +399,10 @@ interface Told {
 }
 const NOTHING: Told = { text: false, reasoning: false, refusal: false, calls: false };
 
-const THOUGHT = "<thought>";
-const THOUGHT_END = "</thought>";
-
-/** Of the content of a message: `thought`, and `thought_signature`. */
-interface GoogleMarks {
-  readonly thought?: unknown;
-}
-
-function googleMarks({ extra_content: extra }: WireMessage): GoogleMarks | undefined {
-  const marks = isObject(extra) ? (extra as { readonly google?: unknown }).google : undefined;
-  return isObject(marks) ? marks : undefined;
-}
+/** A marked piece: the thought, and what follows it, if anything may. */
+const THOUGHT = /^(?:<thought>)?(.*?)(?:<\/thought>(.*))?$/s;
+/** The piece after them. */
+const AFTER_THOUGHT = /^()(?:<\/thought>)?(.*)$/s;
 
 /** Servers differ in which of these they have; some have two, with the same text. */
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;

@@ -60,8 +60,10 @@ export interface WireMessage {
   /** Before `tool_calls` (2023). */
   readonly function_call?: WireFunction | null;
   readonly audio?: { readonly id?: string | null; readonly expires_at?: number | null } | null;
-  /** Gemini: `{ google: { thought, thought_signature } }`, whether the content is a thought, or its signature. */
-  readonly extra_content?: unknown;
+  /** Gemini: whether the content is a thought, and the signature on a message without calls. */
+  readonly extra_content?: {
+    readonly google?: { readonly thought?: unknown; readonly thought_signature?: unknown } | null;
+  } | null;
   /** LiteLLM. */
   readonly provider_specific_fields?: { readonly mcp_call_results?: readonly WireResult[] | null } | null;
 }
