@@ -1,4 +1,4 @@
-import { isObject, textOf } from "../../src/wire/field.ts";
+import { isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import type { WirePart } from "./wire.ts";
 
 /**
@@ -36,7 +36,9 @@ export function isThought({ type }: WirePart): boolean {
 export function partText({ text, summary, thinking }: WirePart): string {
   const said = text ?? summary ?? thinking;
   if (typeof said === "string") return said;
-  return Array.isArray(said) ? said.map((part: WirePart | null) => textOf(part?.text) ?? "").join("") : "";
+  return Array.isArray(said)
+    ? said.map((part: WirePart | string | null) => textOf(isObject(part) ? part.text : part) ?? "").join("")
+    : "";
 }
 
 function continues(last: WirePart, piece: WirePart): boolean {
@@ -54,7 +56,9 @@ function extend(last: WirePart, piece: WirePart): void {
     const before = whole[key];
     if (TEXT.has(key) && typeof more === "string") whole[key] = typeof before === "string" ? before + more : more;
     else if (TEXT.has(key) && Array.isArray(more) && Array.isArray(before)) {
-      for (const part of more) if (typeof part === "object" && part !== null) mergePart(before, part);
+      for (const part of more)
+        if (isObject(part)) mergePart(before, part);
+        else if (!isNothing(part)) before.push(part);
     } else whole[key] = more;
   }
 }
@@ -66,7 +70,8 @@ function copy(part: WirePart): WirePart {
   const own: Record<string, unknown> = { ...part };
   for (const key of TEXT) {
     const list = part[key];
-    if (Array.isArray(list)) own[key] = list.map((inner) => ({ ...inner }));
+    if (Array.isArray(list))
+      own[key] = list.filter((inner) => !isNothing(inner)).map((inner) => (isObject(inner) ? { ...inner } : inner));
   }
   return own;
 }

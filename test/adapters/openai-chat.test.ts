@@ -707,6 +707,15 @@ describe("openaiChat.assistantMessage()", () => {
   });
 
   // https://github.com/databricks/appkit/pull/559
+  it("says thinking that is a list of texts, and gives it back as it came", async () => {
+    const thinking = (...texts: string[]) => ({ type: "thinking", thinking: texts });
+    const pieces = [thinking("Hm", ", ", null as never), thinking(null as never, "a sum.")];
+    const turn = await read([...pieces.map((piece) => delta({ content: [piece] })), delta({ content: "4" }, "stop")]);
+    expect(turn.reasoning).toBe("Hm, a sum.");
+    const text = { type: "text", text: "4" };
+    expect(messageOf(turn)).toMatchObject({ content: [thinking("Hm", ", ", "a sum."), text] });
+  });
+
   it("says the reasoning that Databricks has in the content, and gives it back as one part", async () => {
     const thought = (text: string, more = {}) => ({
       type: "reasoning",
