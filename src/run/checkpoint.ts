@@ -1,7 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { isConflict } from "../store/errors.ts";
 import { HeldEntry } from "../store/held.ts";
-import { putSurely } from "../store/outlast.ts";
+import { BRIEFLY, outlast, putSurely } from "../store/outlast.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { updateEntry } from "../store/update.ts";
 import { NOTHING_USED } from "./budgets.ts";
@@ -163,7 +163,7 @@ export class Checkpoint {
     this.#leaseMs = leaseMs;
     this.rows = rows;
     this.lost = this.#lost.signal;
-    this.#held = new HeldEntry(store, entry, ({ lease }) => lease?.owner, []);
+    this.#held = new HeldEntry(store, entry, ({ lease }) => lease?.owner);
     this.#held.beat(leaseMs, extended, () => this.abandon());
   }
 
@@ -256,7 +256,8 @@ export class Checkpoint {
     try {
       await this.#held.write(async (head) => {
         if (this.lost.aborted) throw this.#isLost();
-        const rows = row === undefined ? head.rows : await this.#put(row, head);
+        // A turn took long and was paid for: it is not asked for again because of a store that fails briefly.
+        const rows = row === undefined ? head.rows : await outlast(BRIEFLY, () => this.#put(row, head));
         return extended({ ...head, ...change, rows }, Date.now() + this.#leaseMs);
       });
     } catch (error) {

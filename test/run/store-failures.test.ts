@@ -120,6 +120,32 @@ describe("a store that fails for a while", () => {
   });
 });
 
+it("a turn is asked for once, though the store fails briefly at any write of the run after it", async () => {
+  let isPast = false;
+  for (const hasWritten of [true, false]) {
+    for (let at = 2; !isPast; at++) {
+      const inner = unorderedStore();
+      let writes = 0;
+      const put: Store["put"] = async (...args) => {
+        const isDown = args[0].startsWith("run") && ++writes >= at && writes < at + 2;
+        if (!isDown) return inner.put(...args);
+        if (hasWritten) await inner.put(...args);
+        throw new ToolError("store_failed", "The connection was lost.");
+      };
+      const model = calling("look");
+      const store: Store = { ...inner, put };
+      const orchestrator = new Orchestrator({ model, tools: [counted("look").tool], store });
+      const { status, messages } = await orchestrator.run({ conversationId, input: "Go" });
+      expect([at, status, ...short(messages as never)]).toEqual([at, "completed", ...SAID]);
+      expect((await orchestrator.get(conversationId))?.status).toBe("completed");
+      isPast = writes < at;
+    }
+    isPast = false;
+  }
+});
+
+const SAID = ["user", "call(look)", 'result({"ran":"look","n":null})', "say(Done.)"];
+
 it("a conversation is given up or it is not, wherever the store fails for that: nobody is asked about what is gone", async () => {
   let isPast = false;
   for (let at = 1; !isPast; at++) {
