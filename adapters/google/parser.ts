@@ -399,7 +399,7 @@ function saysAnything(metadata: object | null | undefined): metadata is object {
 
 /** Candidate 0; the others are alternative answers, which a tool loop has no use for. */
 function isFirst(candidate: WireCandidate | null): boolean {
-  return candidate !== null && typeof candidate === "object" && (candidate.index ?? 0) === 0;
+  return candidate !== null && typeof candidate === "object" && Number(candidate.index ?? 0) === 0;
 }
 
 /** Whether a part has no fields other than these. */

@@ -32,7 +32,7 @@ export type GoogleEvent = GoogleResponse | GoogleErrorBody | readonly (GoogleRes
 
 export interface WireCandidate {
   /** Missing means 0. */
-  readonly index?: number | undefined;
+  readonly index?: number | string | null | undefined;
   readonly content?:
     | { readonly role?: string | undefined; readonly parts?: readonly WirePart[] | null | undefined }
     | null

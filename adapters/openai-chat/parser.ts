@@ -161,7 +161,7 @@ export class ChatParser implements Parser<WireEvent | string> {
         if (!isObject(choice)) continue;
         // Some gateways write "chat.completion" on chunks, too: it is whole only if the message is.
         const isWhole = isObject(choice.message) && !isObject(choice.delta);
-        if (!this.#isRead(choice.index ?? position)) {
+        if (!this.#isRead(indexOf(choice) ?? position)) {
           whole ||= isWhole && event.object === "chat.completion";
           if (isWhole) (others ??= []).push(choice.message!);
           continue;
@@ -432,7 +432,7 @@ function withoutDebris(name: string): string {
   return debris < 0 ? name : name.slice(0, debris);
 }
 
-function indexOf({ index }: WireToolCall): number | undefined {
+function indexOf({ index }: WireChoice | WireToolCall): number | undefined {
   if (typeof index === "number") return index;
   return typeof index === "string" && /^\d{1,15}$/.test(index) ? Number(index) : undefined;
 }

@@ -27,7 +27,7 @@ export interface WireEvent {
 }
 
 export interface WireChoice {
-  readonly index?: number | null;
+  readonly index?: number | string | null;
   /** In a chunk. */
   readonly delta?: WireMessage | null;
   /** In a response that was not streamed. */

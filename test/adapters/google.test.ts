@@ -188,6 +188,14 @@ describe("calls that come whole", () => {
     expect(turn.calls).toEqual([]);
   });
 
+  it("are read where the index of the candidate is text", async () => {
+    const { turn } = await readChunks([
+      { candidates: [{ index: "1", content: { parts: [{ text: "no" }] } }] },
+      { candidates: [{ index: "0", content: { parts: [{ text: "yes" }] }, finishReason: "STOP" }] },
+    ] as unknown as GoogleEvent[]);
+    expect(turn).toMatchObject({ text: "yes", finishReason: "stop" });
+  });
+
   it("keep arguments that are no object: text is read, anything else is refused", async () => {
     const { turn, calls } = await readChunks([
       chunk([odd('{"level":7}'), odd('{"level":'), odd([1]), odd(null)], "STOP"),

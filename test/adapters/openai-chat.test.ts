@@ -378,6 +378,23 @@ describe("openaiChat.parser()", () => {
     expect(turn.calls).toHaveLength(1);
   });
 
+  it("reads choices whose index is text, or is missing", async () => {
+    const { name, arguments: args } = { name: "get_weather", arguments: '{"city":"Oslo"}' };
+    for (const index of ["0", null, undefined]) {
+      const chunk = (delta: object, finish_reason: string | null = null) =>
+        ({ id: "c", model: "m", choices: [{ index, delta, finish_reason }] }) as unknown as ChatEvent;
+      const entry = { index: 0, id: "call_1", function: { name, arguments: args } };
+      const other = { choices: [{ index: "1", delta: { content: "No." } }] } as unknown as ChatEvent;
+      const turn = await read([
+        chunk({ content: "Hi" }),
+        other,
+        chunk({ tool_calls: [entry] }),
+        chunk({}, "tool_calls"),
+      ]);
+      expect(turn).toMatchObject({ text: "Hi", finishReason: "tool-use", calls: [{ argsText: args }] });
+    }
+  });
+
   it("says that the choice is not there which is asked for", async () => {
     const message = { content: "Hi" };
     const whole = { object: "chat.completion", choices: [{ index: 0, message, finish_reason: "stop" }] } as const;

@@ -52,6 +52,8 @@ export const chat = server({
     args: fc.constantFrom("pieces", "pieces", "whole", "object", "snapshots", "twice", "encoded", "placeholder"),
     isFolded: flag,
     isInterleaved: flag,
+    /** The index of the choice. */
+    choice: fc.constantFrom(0, 0, "0", null, undefined),
     /** Several entries in one chunk. */
     isPacked: flag,
     finish: fc.constantFrom("tool_calls", "stop", "twice", "beside", "early", "none"),
@@ -149,7 +151,7 @@ export const chat = server({
       id: "chatcmpl-1",
       object: more.label,
       model: "m",
-      choices: [{ index: 0, delta, finish_reason: reason }],
+      choices: [{ index: more.choice, delta, finish_reason: reason }],
     });
     const said = cut(SAID, dice).map((content) => choice({ role: "assistant", content }));
     const thought = cut(SAID, dice).map((piece) =>

@@ -60,6 +60,7 @@ export const gemini = server({
     text: place,
     thoughts: place,
     hasEmptyStart: flag,
+    candidate: fc.constantFrom(0, 0, "0", null, undefined),
     hasNoise: flag,
   },
   canTell({ args, id, ends, isNamedAgain, finish }, calls) {
@@ -116,7 +117,7 @@ export const gemini = server({
       const isLast = parts.length === 0 && finish === "with the last part";
       const isOver = isLast || finish === "always";
       const content = { role: "model", parts: some };
-      events.push({ candidates: [{ index: 0, content, ...(isOver && { finishReason: "STOP" }) }] });
+      events.push({ candidates: [{ index: more.candidate, content, ...(isOver && { finishReason: "STOP" }) }] });
     }
     const content = { role: "model", parts: [{ text: "" }] };
     const end = { candidates: [{ index: 0, finishReason: "STOP" }] };
