@@ -19,6 +19,7 @@ export class Envelopes implements JsonConsumer {
   readonly #context: TextContext;
   readonly #maxKept: number;
   readonly #isEndHidden: boolean;
+  readonly #isKeyed: boolean;
   #expected: "object" | "key" | "in key" | "colon" | "value" | "in value" | "next" = "object";
   #key = "";
   #quote = 0;
@@ -35,11 +36,15 @@ export class Envelopes implements JsonConsumer {
   /** The first unknown key: if there are no arguments, that is where the model put them. */
   #strange: string | undefined;
 
-  /** @param isEndHidden servers may hide the end: if the text ends, the end of the turn decides about a closed call */
-  constructor(writer: BlockWriter, context: TextContext, isEndHidden = false) {
+  /**
+   * @param isEndHidden servers may hide the end: if the text ends, the end of the turn decides about a closed call
+   * @param isKeyed the only key of a call is its name: `{"f": {…}}`
+   */
+  constructor(writer: BlockWriter, context: TextContext, isEndHidden = false, isKeyed = false) {
     this.#writer = writer;
     this.#context = context;
     this.#isEndHidden = isEndHidden;
+    this.#isKeyed = isKeyed;
     // One more than allowed, so that the buffer reports it.
     this.#maxKept = context.limits.maxArgumentsLength + 1;
   }
@@ -99,7 +104,8 @@ export class Envelopes implements JsonConsumer {
         return at + 1;
       case "value":
         if (isSpace(code)) return at + 1;
-        if (this.#key === "function" && code === OPEN) {
+        if (this.#isKeyed) this.#nameByKey();
+        else if (this.#key === "function" && code === OPEN) {
           this.#depth++;
           this.#expected = "key";
           return at + 1;
@@ -115,6 +121,12 @@ export class Envelopes implements JsonConsumer {
       case "in value":
         return this.#readValue(text, at);
     }
+  }
+
+  #nameByKey(): void {
+    if (this.#name !== undefined) this.#call!.unreadable(`it has the name ${JSON.stringify(this.#name)}, and another`);
+    else this.#call!.name((this.#name = this.#key));
+    this.#key = "arguments";
   }
 
   #begin(): void {
@@ -146,7 +158,6 @@ export class Envelopes implements JsonConsumer {
     return takesArguments(this.#context.tool(this.#name.trim()));
   }
 
-  /** Keys are short; a long one is not one of ours. */
   #readKey(text: string, at: number): number {
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
@@ -155,7 +166,7 @@ export class Envelopes implements JsonConsumer {
         return this.#quote === 0 ? at : at + 1;
       }
       if (this.#quote === 0 && /["'{}()[\],]/.test(text[at]!)) this.#call!.unreadable(UNESCAPED);
-      if (this.#key.length < 32) this.#key += text[at]!;
+      if (this.#key.length < MAX_KEY) this.#key += text[at]!;
     }
     return at;
   }
@@ -188,6 +199,9 @@ export class Envelopes implements JsonConsumer {
     else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(decoded(this.#kept.join("")));
   }
 }
+
+/** Longer than any name. */
+const MAX_KEY = 256;
 
 const DOUBLE = 34;
 const SINGLE = 39;

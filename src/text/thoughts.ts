@@ -12,6 +12,7 @@ const TAGS: ReadonlyMap<string, string> = new Map([
   ["<think:6124c78e>", "</think:6124c78e>"],
   ["<|open|>think<|sep|>", "<|close|>think<|sep|>"],
   ["<|START_THINKING|>", "<|END_THINKING|>"],
+  ["<|inner_prefix|>", "<|inner_suffix|>"],
   ["<|channel>", "<channel|>"],
 ]);
 const OPENS = [...TAGS.keys()];

@@ -279,6 +279,39 @@ describe("a call of hermes", () => {
       expect(turn.text).toBe("");
     }
   });
+
+  const keyed = (calls: string) => `<|tools_prefix|>${calls}<|tools_suffix|>`;
+  const now = '{"name": "now", "arguments": {}}';
+  it.each<[string, string, unknown[], string]>([
+    [
+      "may be named by its key",
+      `${keyed('[{"get_weather": {"city": "name"}}, {"now": {}}]')}.`,
+      [{ city: "name" }, {}],
+      ".",
+    ],
+    ["may be named so without a list", keyed('{"now": {}}'), [{}], ""],
+    ["has one name", keyed('[{"now": {}, "get_weather": {"city": "Oslo"}}, {"now": {}}]'), ["invalid_call", {}], ""],
+    ["has its keys only inside", keyed('[{"name": "now", "arguments": {}}]'), ["invalid_call"], ""],
+    ["has a long name", keyed(`[{"${"x".repeat(100)}": {}}]`), ["unknown_tool"], ""],
+    ["is cut behind a key", '<|tools_prefix|>[{"now": ', ["truncated"], ""],
+    ["is cut before its end", '<|tools_prefix|>[{"now": {}}', ["truncated"], ""],
+    ["is none without a key", keyed("[{}]"), [], keyed("[{}]")],
+    ["may end with the message", `So.<|function_call|>${now}`, [{}], "So."],
+    ["may end with the mark of a message", `<|function_call|>${now}</s>`, [{}], ""],
+    ["may begin with a message", `So.<|message_sep|>\n\nfunction call<|role_sep|>\n${now}`, [{}], "So."],
+    ["may follow another without an end", `<|function_call|>${now}<|function_call|>${now}`, [{}, {}], ""],
+    ["is cut without its last bracket", `<|function_call|>${now.slice(0, -1)}`, ["truncated"], ""],
+    ["is none behind words", `The mark <|function_call|> and ${now}`, [], `The mark <|function_call|> and ${now}`],
+    ["is none in code", `\`<|function_call|>${now}\``, [], `\`<|function_call|>${now}\``],
+  ])("%s: %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("hermes"), text, outcomes, said);
+  });
+
+  it("that has no end mark does not run in a turn that was cut off", async () => {
+    const pieces = [`<|function_call|>${now}`, { type: "finish" as const, reason: "length" as const }];
+    const { turn } = await readText(textJson("hermes"), pieces, sharedTools);
+    expect(outcomesOf(turn)).toEqual(["truncated"]);
+  });
 });
 
 describe("a call of mistral", () => {

@@ -67,6 +67,7 @@ describe("a call in the thoughts of a text", () => {
     "<think:6124c78e> </think:6124c78e>",
     "<|open|>think<|sep|> <|close|>think<|sep|>",
     "<|START_THINKING|> <|END_THINKING|>",
+    "<|inner_prefix|> <|inner_suffix|>",
     "<|channel> <channel|>",
   ])("is a plan between %s", async (tags) => {
     const [open, close] = tags.split(" ");

@@ -9,10 +9,30 @@ import { Envelopes } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { anyName, offer, results } from "../prompt.ts";
 
-/** Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, LongCat, Phi-4-mini, Command R and A. */
-const TAGS = ["tool_call>", "tool_calls>", "TOOLCALL>", "longcat_tool_call>"];
-const OPENS = [...TAGS.map((tag) => `<${tag}`), "<|tool_call|>", "<|START_ACTION|>"] as const;
-const CLOSES = [...TAGS.map((tag) => `</${tag}`), "<|/tool_call|>", "<|END_ACTION|>"] as const;
+/** Of Apertus, around objects whose only key is the name: `[{"f": {…}}]`. */
+const KEYED = "<|tools_prefix|>";
+/**
+ * Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, LongCat, dots, Phi-4-mini, Command R and A,
+ * InternLM, Apertus.
+ */
+const TAGS = ["tool_call>", "tool_calls>", "TOOLCALL>", "longcat_tool_call>", "dots_function_call>"];
+const OPENS = [
+  ...TAGS.map((tag) => `<${tag}`),
+  "<|tool_call|>",
+  "<|START_ACTION|>",
+  "<|action_start|><|plugin|>",
+  "<|action_start|> <|plugin|>",
+  KEYED,
+] as const;
+const CLOSES = [
+  ...TAGS.map((tag) => `</${tag}`),
+  "<|/tool_call|>",
+  "<|END_ACTION|>",
+  "<|action_end|>",
+  "<|tools_suffix|>",
+] as const;
+/** Of GigaChat 3.1, then of 3.0: its end is that of the message. */
+const ENDLESS = ["<|function_call|>", "<|message_sep|>\n\nfunction call<|role_sep|>", "function call<|role_sep|>"];
 
 const ENDS = [...CLOSES, ...MESSAGE_ENDS];
 
@@ -21,19 +41,20 @@ const [CLOSE] = CLOSES;
 
 /**
  * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block per call. Others write the same,
- * or a list of it, between marks of their own; Qwen2.5-Coder writes it without any mark.
+ * or a list of it, between marks of their own; GigaChat writes no end mark, Qwen2.5-Coder none at all.
  *
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  */
 export const hermes: TextDialect = {
-  markers: [...OPENS, ...UNMARKED],
+  markers: [...OPENS, ...ENDLESS, ...UNMARKED],
   leading: UNMARKED,
   start: (writer, context) => (marker) => {
     if (UNMARKED.includes(marker)) return unmarkedCalls(marker, ENDS, writer, context);
+    const isEndless = ENDLESS.includes(marker);
     return new JsonBlock({
-      head: (text, at) => headOfObjects(text, at, writer, context),
-      ends: CLOSES,
-      nexts: OPENS,
+      head: (text, at) => headOfObjects(text, at, writer, context, isEndless, marker === KEYED),
+      ends: isEndless ? ["</s>", "<|message_sep|>"] : CLOSES,
+      nexts: isEndless ? ENDLESS : OPENS,
       context,
       writer,
     });
@@ -53,8 +74,11 @@ ${CLOSE}
 The results come back in <tool_response> blocks, in the order of the calls.`,
   writeCalls: (calls) =>
     calls.map(({ name, args }) => `${OPEN}\n${JSON.stringify({ name, arguments: args })}\n${CLOSE}`).join("\n"),
-  ...results(["<tool_response>\n", "\n</tool_response>"], [...OPENS, ...CLOSES], "\n", ({ name, output, isError }) =>
-    outputText(isError ? { name, error: output } : { name, content: output }),
+  ...results(
+    ["<tool_response>\n", "\n</tool_response>"],
+    [...OPENS, ...CLOSES, ...ENDLESS],
+    "\n",
+    ({ name, output, isError }) => outputText(isError ? { name, error: output } : { name, content: output }),
   ),
 };
 
@@ -65,6 +89,7 @@ export function headOfObjects(
   writer: BlockWriter,
   context: TextContext,
   isEndHidden = false,
+  isKeyed = false,
 ): Head | "maybe" | "none" {
   const json = skipSpace(text, at);
   let next = json;
@@ -73,5 +98,7 @@ export function headOfObjects(
   if (text[next] !== "{") return "none";
   next = skipSpace(text, next + 1);
   if (next >= text.length) return "maybe";
-  return /["'a-zA-Z_]/.test(text[next]!) ? { json, begin: () => new Envelopes(writer, context, isEndHidden) } : "none";
+  return /["'a-zA-Z_]/.test(text[next]!)
+    ? { json, begin: () => new Envelopes(writer, context, isEndHidden, isKeyed) }
+    : "none";
 }

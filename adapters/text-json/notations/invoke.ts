@@ -3,12 +3,12 @@ import { invokeNotation } from "../invoke-tags.ts";
 import { anyName, offer, results } from "../prompt.ts";
 
 /** Its tags begin with nothing, or with the namespace of Claude's. */
-const tags = invokeNotation(["", "antml:"], ["minimax:tool_call", "function_calls"]);
+const tags = invokeNotation(["", "antml:"], ["minimax:tool_call", "function_calls", "dots_function_call"]);
 
 /**
  * MiniMax M2: a section of `<invoke name="f">` with `<parameter name="key">value</parameter>`. The tool's schema says
- * what a value means. Claude's calls are the same in another section; some servers let them, or parts of them, through
- * (https://github.com/openclaw/openclaw/issues/97750).
+ * what a value means. Claude's calls, and those of dots, are the same in other sections; some servers let them, or parts
+ * of them, through (https://github.com/openclaw/openclaw/issues/97750).
  *
  * @see https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md
  */
