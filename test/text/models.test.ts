@@ -83,6 +83,9 @@ const written: Readonly<Record<string, readonly string[]>> = {
   "DeepSeek V3.2 and on": [
     `<${dsml}function_calls>\n<${dsml}invoke name="get_weather">\n<${dsml}parameter name="city" string="true">Oslo</${dsml}parameter>\n</${dsml}invoke>\n</${dsml}function_calls>`,
   ],
+  "Muse Glimmer": [
+    '<atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Oslo</atem:parameter>\n</atem:invoke>\n</atem:function_calls>',
+  ],
   "MiniMax M2, Claude, dots": [
     '<dots_function_call>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</dots_function_call>',
     '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</minimax:tool_call>',

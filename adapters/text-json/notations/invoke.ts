@@ -2,14 +2,15 @@ import type { TextDialect } from "../../../src/text/dialect.ts";
 import { invokeNotation } from "../invoke-tags.ts";
 import { anyName, offer, results } from "../prompt.ts";
 
-/** Its tags begin with nothing, or with the namespace of Claude's. */
-const tags = invokeNotation(["", "antml:"], ["minimax:tool_call", "function_calls", "dots_function_call"]);
+/** Its tags begin with nothing, or with the namespace of Claude's or of Muse Glimmer's. */
+const tags = invokeNotation(["", "antml:", "atem:"], ["minimax:tool_call", "function_calls", "dots_function_call"]);
 
 /**
  * MiniMax M2: a section of `<invoke name="f">` with `<parameter name="key">value</parameter>`. The tool's schema says
  * what a value means. Claude's calls, and those of dots, are the same in other sections; some servers let them, or parts
  * of them, through (https://github.com/openclaw/openclaw/issues/97750).
  *
+ * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/muse_glimmer_detector.py
  * @see https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md
  */
 export const invoke: TextDialect = {
