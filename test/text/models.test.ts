@@ -84,6 +84,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
     `<${dsml}function_calls>\n<${dsml}invoke name="get_weather">\n<${dsml}parameter name="city" string="true">Oslo</${dsml}parameter>\n</${dsml}invoke>\n</${dsml}function_calls>`,
   ],
   "Muse Glimmer": [
+    '<|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Oslo</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|>',
     '<atem:function_calls>\n<atem:invoke name="get_weather">\n<atem:parameter name="city">Oslo</atem:parameter>\n</atem:invoke>\n</atem:function_calls>',
   ],
   "MiniMax M2, Claude, dots": [
@@ -139,7 +140,8 @@ describe("what the page says of models", () => {
         const read = turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.message));
         expect(read).toEqual([{ city: "Oslo" }]);
         expect(turn.calls.map(({ released }) => released)).toEqual([true]);
-        expect(turn.text.trim()).toBe("");
+        // The frames of a message are another notation's.
+        expect(turn.text.replaceAll(/<\|start\|>.*?<\|message\|>|<\|eom\|>/g, "").trim()).toBe("");
       }
     }
   });

@@ -1,4 +1,5 @@
 import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
+import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { JsonBlock, namedCall, type JsonConsumer } from "../block.ts";
@@ -64,7 +65,12 @@ function messageBlock(marker: string, writer: BlockWriter, context: TextContext)
       const came = end < 0 ? text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, "") : text.slice(at, end);
       const header = marker + came;
       if (!isHeader(header)) return "none";
-      return end < 0 ? "maybe" : { json: end + MESSAGE.length, begin: () => contentOf(header, writer) };
+      if (end < 0) return "maybe";
+      const json = end + MESSAGE.length;
+      // Muse Glimmer has the same messages, and calls of another notation in them.
+      const other = recipientOf(header) === undefined ? "no" : look(text, skipSpace(text, json), "<atem:");
+      if (other !== "no") return other === "yes" ? "none" : other;
+      return { json, begin: () => contentOf(header, writer) };
     },
     // An unfinished header of a call is a truncated call; any other stays text.
     isCall: (rest) => (marker + rest).includes("<|") && recipientOf(marker + rest) !== undefined,
