@@ -1156,6 +1156,20 @@ describe("time", () => {
     expect(types()).toEqual(["tool.invoked", "tool.started", "tool.failed"]);
   });
 
+  it("counts no attempt that did not begin, since the caller gave up in the pause before it", async () => {
+    const { tool, ran } = counted({ effect: "read", retries: 1, execute: () => Promise.reject(new Error("busy")) });
+    const { executor, types } = setup([tool], { retryDelayMs: 5_000 });
+    const leave = new AbortController();
+    const running = executor.execute(useOf(tool, {}, { invocationId: "a" }), { ...RUN, signal: leave.signal });
+    await until(() => ran.length === 1);
+    leave.abort();
+    expect(await running).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    await sleep(20);
+    expect(await executor.action("run/a")).toMatchObject({ status: "failed", attempts: 1 });
+    expect(types()).toEqual(["tool.invoked", "tool.started", "tool.failed"]);
+    expect(ran).toHaveLength(1);
+  });
+
   it("the timeout holds for all attempts together", async () => {
     const { tool } = counted({
       effect: "read",

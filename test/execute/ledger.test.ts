@@ -75,6 +75,16 @@ it("a start that another execution of the process has written is not taken for o
 });
 
 describe("a call whose process died in the handler", () => {
+  it("is not run again by who gives it up, though it only reads", async () => {
+    const store = memoryStore();
+    await died(store, { effect: "read" });
+    const { tool, ran } = counted({ effect: "read" });
+    const { executor } = setup([tool], { store });
+    expect(await executor.execute(call(tool), { ...RUN, abandon: true })).toMatchObject({ status: "unknown" });
+    expect(await executor.action("run/a")).toMatchObject({ status: "unknown" });
+    expect(ran).toEqual([]);
+  });
+
   it("is not run again if it is a write: the model hears that its outcome is unknown", async () => {
     const { tool, ran } = counted();
     const store = memoryStore();
