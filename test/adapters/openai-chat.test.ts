@@ -381,8 +381,8 @@ describe("openaiChat.parser()", () => {
   it("reads choices whose index is text, or is missing", async () => {
     const { name, arguments: args } = { name: "get_weather", arguments: '{"city":"Oslo"}' };
     for (const index of ["0", null, undefined]) {
-      const chunk = (delta: object, finish_reason: string | null = null) =>
-        ({ id: "c", model: "m", choices: [{ index, delta, finish_reason }] }) as unknown as ChatEvent;
+      const chunk = (fields: object, finish_reason: string | null = null) =>
+        ({ id: "c", model: "m", choices: [{ index, delta: fields, finish_reason }] }) as unknown as ChatEvent;
       const entry = { index: 0, id: "call_1", function: { name, arguments: args } };
       const other = { choices: [{ index: "1", delta: { content: "No." } }] } as unknown as ChatEvent;
       const turn = await read([
