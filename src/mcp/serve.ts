@@ -195,7 +195,7 @@ function served(name: string, { description, inputSchema, outputSchema, effect }
 
 /** A string as it is, anything else as JSON; structured if the tool has an output schema. */
 function resultOf(tool: Tool, output: unknown): ServedResult {
-  const text = outputText(output);
+  const text = textOf(tool, output);
   const content: ServedResult["content"] = [{ type: "text", text }];
   if (tool.outputSchema?.jsonSchema["type"] !== "object") return { content };
   const structuredContent = jsonIn(text);
@@ -203,6 +203,17 @@ function resultOf(tool: Tool, output: unknown): ServedResult {
     return { content, structuredContent: structuredContent as Record<string, unknown> };
   }
   throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
+}
+
+function textOf({ name }: Tool, output: unknown): string {
+  try {
+    return outputText(output);
+  } catch (cause) {
+    // Whoever does not read of a write that it was executed calls it again.
+    throw new ToolError("not_serializable", `Tool ${name} has run, but its output is nothing that JSON can say.`, {
+      cause,
+    });
+  }
 }
 
 type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>;

@@ -87,6 +87,17 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     });
   });
 
+  it("does not say of a tool whose output JSON cannot say that it failed, since it ran", async () => {
+    const handler = vi.fn(() => ({ cents: 10n }));
+    const [pay] = (
+      await served([defineTool({ name: "pay", inputSchema: z.object({}), execute: handler }) as Tool])
+    ).tools();
+    expect(await failure(execute(pay))).toMatchObject({
+      message: "Tool pay has run, but its output is nothing that JSON can say.",
+    });
+    expect(handler).toHaveBeenCalledOnce();
+  });
+
   it("passes on progress and the end of the caller's patience", async () => {
     let isEnded = false;
     const slow = defineTool({
