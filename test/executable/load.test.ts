@@ -277,7 +277,7 @@ describe("a call", () => {
       { policy: { undo: () => {}, needsApproval: true } },
     );
     const undoData = vi.fn();
-    await execute(tool, {}, { undoData });
+    await execute(tool, {}, { undoData, approved: true });
     expect(undoData.mock.calls).toEqual([[{ old: "text" }]]);
     expect(tool).toMatchObject({ needsApproval: true, timeoutMs: 32_000 });
   });
