@@ -33,9 +33,10 @@ export class Fence {
   isQuoting(): boolean {
     if (this.#quote === 0) this.#quote = this.#quotes.has(this.#last) ? this.#last : this.#closer();
     // Nothing but a marker can follow the end of a fence on its line: some models write none there.
-    if (this.#line === "run" && this.#char === this.#open?.char && this.#run >= this.#open.run) {
+    const isRun = this.#line === "run" || this.#line === "info";
+    if (isRun && this.#char === this.#open?.char && this.#run >= this.#open.run) {
       this.#open = undefined;
-      this.#ticks = 0;
+      this.#ticks = this.#codeTicks = 0;
       this.#line = "rest";
     }
     this.#endTicks();

@@ -154,6 +154,7 @@ describe("a marker that is written about", () => {
   it.each([
     `\`\`\`\ncode\n\`\`\`\n${call}`,
     `\`\`\`\`\ncode\n\`\`\`\`${call}`,
+    `\`\`\`\ncode\n\`\`\` ${call}`,
     `\`\`\`code\`\`\` ${call}`,
     `it\`s\n${call}`,
     `"quoted" ${call}`,
