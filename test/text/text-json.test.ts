@@ -1202,6 +1202,7 @@ describe("a list of Python calls", () => {
     lines(`[${weather}]`),
     lines("now"),
     lines(""),
+    "The mark <function_calls> comes (always) first.",
     lines('<invoke name="now"></invoke>'),
     `The calls stand in \`${lines(weather)}\`.`,
     `> ${lines(weather)}`,

@@ -224,13 +224,14 @@ function firstName(code: string): string {
   return code.slice(from, endOfName(code, from));
 }
 
-/** `[` unless the calls are lines, a name and `(`. */
+/** `[`, a name and `(`. Without the `[`, where the calls are lines, a space before the `(` is that of a sentence. */
 function headOfList(text: string, from: number, isLines: boolean): number | "maybe" | "none" {
   const at = skipSpace(text, from);
   if (at === text.length) return "maybe";
   if (!isLines && text[at] !== LIST) return "none";
   const call = headOfCall(text, isLines ? at : at + 1);
-  return typeof call === "string" ? call : at;
+  if (typeof call === "string") return call;
+  return isLines && call.end > at + call.name.length + 1 ? "none" : at;
 }
 
 /** The call of an existing tool, and no argument or the name of one: `[text](link)` and `[f(x)]` are text. */
