@@ -300,6 +300,7 @@ describe("a call of hermes", () => {
     ["may end with the mark of a message", `<|function_call|>${now}</s>`, [{}], ""],
     ["may begin with a message", `So.<|message_sep|>\n\nfunction call<|role_sep|>\n${now}`, [{}], "So."],
     ["may follow another without an end", `<|function_call|>${now}<|function_call|>${now}`, [{}, {}], ""],
+    ["may follow another in either form", `function call<|role_sep|>\n${now}\n`.repeat(2), [{}, {}], ""],
     ["is cut without its last bracket", `<|function_call|>${now.slice(0, -1)}`, ["truncated"], ""],
     ["is none behind words", `The mark <|function_call|> and ${now}`, [], `The mark <|function_call|> and ${now}`],
     ["is none in code", `\`<|function_call|>${now}\``, [], `\`<|function_call|>${now}\``],

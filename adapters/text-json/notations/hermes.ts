@@ -54,7 +54,8 @@ export const hermes: TextDialect = {
     return new JsonBlock({
       head: (text, at) => headOfObjects(text, at, writer, context, isEndless, marker === KEYED),
       ends: isEndless ? ["</s>", "<|message_sep|>"] : CLOSES,
-      nexts: isEndless ? ENDLESS : OPENS,
+      // Words alone begin no block: what follows them is one more object of this one.
+      nexts: isEndless ? ENDLESS.slice(0, 2) : OPENS,
       context,
       writer,
     });
