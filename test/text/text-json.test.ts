@@ -561,6 +561,7 @@ describe("a message of harmony", () => {
     ],
     ["of a call may be cut in a mark of its header", `${now.slice(0, 35)} <|cons`, ["truncated"], ""],
     ["of a call hides nothing behind a quote that has no end", `${broken}<|call|>Hi "you"`, ["truncated"], 'Hi "you"'],
+    ["of a call may begin with much white space", now.replace("{", `${" ".repeat(300)}{`), [{}], ""],
     [
       "has no longer header",
       `<|channel|>${"a".repeat(300)}<|message|>`,

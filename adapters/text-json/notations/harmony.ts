@@ -55,6 +55,8 @@ const MARKS = [START, CHANNEL, RECIPIENT, MESSAGE, CALL, END, RETURN, "<|constra
 const ENDS = [CALL, END, RETURN];
 
 const MAX_HEADER = 240;
+/** How much white space before the content to wait through. */
+const MAX_SPACE = 8;
 
 /** @param marker belongs to the header */
 function messageBlock(marker: string, writer: BlockWriter, context: TextContext): BlockReader {
@@ -68,7 +70,9 @@ function messageBlock(marker: string, writer: BlockWriter, context: TextContext)
       if (end < 0) return "maybe";
       const json = end + MESSAGE.length;
       // Muse Glimmer has the same messages, and calls of another notation in them.
-      const other = recipientOf(header) === undefined ? "no" : look(text, skipSpace(text, json), "<atem:");
+      const begin = skipSpace(text, json);
+      const isOurs = recipientOf(header) === undefined || begin > json + MAX_SPACE;
+      const other = isOurs ? "no" : look(text, begin, "<atem:");
       if (other !== "no") return other === "yes" ? "none" : other;
       return { json, begin: () => contentOf(header, writer) };
     },
