@@ -73,3 +73,8 @@ function attributeOf(attributes: string, name: string, isInValue: boolean): stri
     ?.replaceAll("&quot;", '"')
     .replaceAll("&amp;", "&");
 }
+
+/** As it stands in an attribute. */
+export function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+}

@@ -1,6 +1,6 @@
 import { outputText } from "../../src/stream/history.ts";
 import type { TextDialect } from "../../src/text/dialect.ts";
-import { attributeTags } from "./attribute-tags.ts";
+import { attributeTags, escaped } from "./attribute-tags.ts";
 import { TagBlock, type TagNotation } from "./tags.ts";
 
 /**
@@ -28,7 +28,7 @@ export function invokeNotation(
       const invokes = calls.map(({ name, args }) => {
         const parameters = Object.entries(args).map(
           ([key, value]) =>
-            `<${written}parameter name="${key}"${attributesOf(value)}>${outputText(value)}</${written}parameter>\n`,
+            `<${written}parameter name="${escaped(key)}"${attributesOf(value)}>${outputText(value)}</${written}parameter>\n`,
         );
         return `<${written}invoke name="${name}">\n${parameters.join("")}</${written}invoke>\n`;
       });

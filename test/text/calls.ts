@@ -15,6 +15,7 @@ const keys = fc.oneof(
     "class_",
     "class",
     "$top",
+    "a&amp;b",
     "a b",
   ),
   fc.constantFrom("print", "x", "name", "arguments", "function", "größe", "__proto__", "constructor", "0", "true"),

@@ -244,6 +244,15 @@ describe("arguments under another key than their own", () => {
   });
 });
 
+describe("the name of a parameter", () => {
+  it.each<NotationName>(["dsml", "invoke", "xtml"])("is read as %s has written it", async (name) => {
+    const args = { "a&b": "1", "a&amp;b": "2", 'a"b': "3", "&quot;": "4" };
+    const text = notations[name].writeCalls([{ id: null, name: "note", args, tool: undefined, metadata: {} }]);
+    const { turn } = await readText(textJson(name), [text]);
+    expect(turn.calls.map(({ argsText }) => argsText)).toEqual([JSON.stringify(args)]);
+  });
+});
+
 describe("two values for the arguments of one call", () => {
   it.each<[NotationName, string]>([
     ["function-tag", "<function=now>@</function>"],

@@ -1,7 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import type { BlockReader } from "../../../src/text/notation.ts";
-import { attributeTags } from "../attribute-tags.ts";
+import { attributeTags, escaped } from "../attribute-tags.ts";
 import { anyName, offer, resultText } from "../prompt.ts";
 import { TagBlock, type TagNotation } from "../tags.ts";
 
@@ -79,8 +79,4 @@ function frame(marker: string): BlockReader {
 
 function typeOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 }
