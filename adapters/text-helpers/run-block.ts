@@ -4,6 +4,7 @@ import { setOwn } from "../../src/schema/json.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { resolveLimits } from "../../src/stream/limits.ts";
 import { validateInput } from "../../src/stream/validate-input.ts";
+import { approvalRule } from "../../src/tool/approval-rule.ts";
 import { invalidInput, ToolUse, type GivenContext } from "../../src/tool/use.ts";
 import type { HelperMetadata } from "./calls.ts";
 import { valueAt, type Reference, type Step } from "./values.ts";
@@ -60,10 +61,11 @@ export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
 
 /**
  * Runs the calls of a turn by hand, one after another, and fills the results of earlier calls into later ones. Failed
- * calls, and those that need them, are reported to the model by `toolResults(turn)`. External calls are skipped, and so
- * are those that need them: answer with `use.provideResult()`, then call this again.
+ * calls, and those that need them, are reported to the model by `toolResults(turn)`. External calls are skipped, as are
+ * those that need approval, and those that need either: answer with `use.provideResult()`, or ask and
+ * `use.execute({ approved: true })`, then call this again.
  *
- * @param context what handlers get as their second argument
+ * @param context what handlers get as their second argument; `approved: true` says that all calls are approved
  */
 export async function runBlock(turn: Turn, context?: GivenContext): Promise<void> {
   const results = new Map<number, unknown>();
@@ -72,7 +74,10 @@ export async function runBlock(turn: Turn, context?: GivenContext): Promise<void
     if (!(use instanceof ToolUse)) continue;
     const step = stepOf(use);
     if (use.state === "new" && released) {
-      const waits = use.tool.mode === "external" || dependsOn(use).some((one) => pending.has(one));
+      const { tool } = use;
+      // Executed here, it would have failed before somebody could be asked.
+      const needsApproval = context?.approved !== true && approvalRule(tool) !== false;
+      const waits = needsApproval || tool.mode === "external" || dependsOn(use).some((one) => pending.has(one));
       if (!waits) await run(use, results, context);
     }
     if (step === undefined) continue;

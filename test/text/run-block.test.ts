@@ -178,6 +178,29 @@ describe("a call that refers to the result of another one", () => {
     expect(content(turn)).toContain('who = "u_9"\n');
   });
 
+  it("waits for a call that needs approval, which is left to whoever asks for it", async () => {
+    const amounts: unknown[] = [];
+    const refund = defineTool({
+      name: "refund",
+      inputSchema: jsonSchema({ type: "object", properties: { cents: { type: "integer" } } }),
+      needsApproval: true,
+      execute: ({ cents }: { cents?: number }) => (amounts.push(cents), { cents }),
+    });
+    async function* source() {
+      yield "<helpers>\na = refund(5)\nrefund(a.cents)\n</helpers>";
+    }
+    const turn = await helpers.read(source(), { tools: [refund] }).done();
+    const [first, second] = usesOf(turn);
+    await runBlock(turn);
+    expect([first!.state, second!.state, amounts]).toEqual(["new", "new", []]);
+    expect(content(turn)).toContain("The call of refund was not executed.");
+    await first!.execute({ approved: true });
+    await runBlock(turn);
+    expect([first!.state, second!.state, amounts]).toEqual(["done", "new", [5]]);
+    await runBlock(turn, { approved: true });
+    expect([second!.state, amounts]).toEqual(["done", [5, 5]]);
+  });
+
   it("is resolved from results that were kept elsewhere", async () => {
     const turn = await turnOf('user = find_user("A")\nget_orders(user.id)');
     const [, use] = usesOf(turn);
