@@ -300,14 +300,14 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
         `Tool ${this.name} is external: its caller executes it and hands the result back with provideResult(). Give defineTool() an execute function, and read() the tools, to run it here.`,
       );
     }
+    this.#checkResolved();
+    this.#claim();
     if (context?.approved !== true && approvalRule(this.tool) !== false) {
       throw new ToolError(
         "needs_approval",
         `Tool ${this.name} needs approval: give the call to an executor (toolstream/execute), which asks for it, or to execute({ approved: true }) once it is approved.`,
       );
     }
-    this.#checkResolved();
-    this.#claim();
     this.#state = "running";
     return execute;
   }

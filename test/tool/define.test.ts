@@ -330,6 +330,7 @@ describe("a ToolUse made by hand", () => {
     expect(refund.use({}).executeSync({ approved: true, tenant: "a" })).toBe(2);
     expect(contexts[1]).toMatchObject({ tenant: "a", toolName: "refund" });
     for (const context of contexts) expect(context).not.toHaveProperty("approved");
+    await expect(use.execute()).rejects.toMatchObject({ code: "already_executed" });
   });
 
   it("needs no approval where the rule says so", async () => {
