@@ -52,6 +52,7 @@ describe("an option that does not exist is refused, for a rule or a limit with a
     ["new Orchestrator()", "budget", "budgets", (wrong) => new Orchestrator({ model, store, ...wrong })],
     ["run()", "principle", "principal", (wrong) => new Orchestrator({ model, store }).run({ input: "Hi", ...wrong })],
     ["resume()", "toolResult", "toolResults", (wrong) => new Orchestrator({ model, store }).resume("c1", wrong)],
+    ["list()", "state", "status", (wrong) => new Orchestrator({ model, store }).list(wrong)],
     ["new ApprovalService()", "ttlMS", "ttlMs", (wrong) => new ApprovalService({ store, ...wrong })],
     ["list()", "principle", "principal", (wrong) => service.list(wrong)],
     ["subscribe()", "scopes", "scope", (wrong) => service.subscribe(wrong).next()],

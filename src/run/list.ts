@@ -1,5 +1,6 @@
 import { typeName } from "../execute/context.ts";
 import type { Store } from "../store/store.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { checkId } from "./check.ts";
 import { headKey } from "./checkpoint.ts";
 import { readHead, type Head } from "./format.ts";
@@ -26,6 +27,7 @@ export async function listRuns(store: Store, options: ListRuns): Promise<RunSumm
 }
 
 const PAGE = 500;
+const OPTIONS: OptionNames<ListRuns> = { status: true, limit: true, after: true };
 
 /** `undefined` for one that cannot be read, or whose process died before it had stored the input. */
 function summaryOf(key: string, value: unknown): RunSummary | undefined {
@@ -43,6 +45,7 @@ function checkedList(options: ListRuns): ListRuns {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`list() takes an object: list({ limit: 20, after }), got ${typeName(options)}.`);
   }
+  checkOptionNames("list()", options, OPTIONS);
   const { limit, after } = options;
   if (limit !== undefined && limit !== Infinity && !(Number.isSafeInteger(limit) && limit > 0)) {
     throw new TypeError(`limit is a whole number from 1, got ${String(limit)}.`);
