@@ -41,8 +41,9 @@ export function partText({ text, summary, thinking }: WirePart): string {
     : "";
 }
 
-function continues(last: WirePart, piece: WirePart): boolean {
-  if (last.type !== piece.type || (last.index ?? null) !== (piece.index ?? null)) return false;
+function continues(last: WirePart | string, piece: WirePart): boolean {
+  // In a list of texts.
+  if (!isObject(last) || last.type !== piece.type || (last.index ?? null) !== (piece.index ?? null)) return false;
   if (last.id && piece.id && last.id !== piece.id) return false;
   if (last.signature || "data" in last || "data" in piece) return false;
   return typeof last.text === "string" || Boolean(last.summary ?? last.thinking);

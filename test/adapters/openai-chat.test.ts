@@ -731,6 +731,10 @@ describe("openaiChat.assistantMessage()", () => {
     expect(turn.reasoning).toBe("Hm, a sum.");
     const text = { type: "text", text: "4" };
     expect(messageOf(turn)).toMatchObject({ content: [thinking("Hm", ", ", "a sum."), text] });
+    const mixed = [["Hm"], [{ text: ", " }], [{ text: "a sum." }]].map((list) => thinking(...(list as string[])));
+    const other = await read([...mixed.map((piece) => delta({ content: [piece] })), delta({ content: "4" }, "stop")]);
+    expect([other.reasoning, other.text]).toEqual(["Hm, a sum.", "4"]);
+    expect(messageOf(other)).toMatchObject({ content: [{ thinking: ["Hm", { text: ", a sum." }] }, text] });
   });
 
   it("says the reasoning that Databricks has in the content, and gives it back as one part", async () => {
