@@ -252,12 +252,15 @@ const MUST: Readonly<Record<string, string>> = {
 /**
  * The failures, each in its place. A schema `false` has no location of its own: it follows the keyword that holds it,
  * which becomes its `error`. If too few items match, the validator lists why each other one does not, before
- * `minContains`: none of them must.
+ * `minContains`: none of them must. Nor must what does not fit where two alternatives of a `oneOf` do.
  */
 function placed(units: readonly OutputUnit[]): readonly OutputUnit[] {
   const list: OutputUnit[] = [];
+  let skipped: string | undefined;
   for (const unit of units) {
-    const { keyword, keywordLocation } = unit;
+    const { keyword, keywordLocation, error } = unit;
+    if (skipped !== undefined && (keyword === "false" || keywordLocation.startsWith(skipped))) continue;
+    skipped = keyword === "oneOf" && /\([1-9]/.test(error) ? `${keywordLocation}/` : undefined;
     if (keyword === "minContains") {
       const items = `${keywordLocation.replace(/minContains$/, "contains")}/`;
       while (list.at(-1)?.keywordLocation.startsWith(items)) list.pop();

@@ -210,6 +210,12 @@ describe("what the model is told", () => {
       "at: fits more than one of the alternatives, must fit one",
     ],
     [
+      "of three, two fit",
+      [{ oneOf: [{ type: "number" }, { minimum: 0 }, { type: "null" }, false as never] }, { type: "null" }],
+      5,
+      "at: fits more than one of the alternatives, must fit one",
+    ],
+    [
       "two types, one of them behind a reference",
       [{ $ref: "#/$defs/text" }, { type: "number" }],
       null,
