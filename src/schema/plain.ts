@@ -20,10 +20,10 @@ export function plainSchema(source: JsonSchema): Schema {
     return checkedSchema(source);
   } catch (cause) {
     if (isToolError(cause)) throw cause;
-    // only a cycle, an absurd depth, or a chain of a thousand references gets here
-    throw new ToolError("invalid_tool", "the JSON Schema contains itself or is nested too deeply; use $ref.", {
-      cause,
-    });
+    // only what is not JSON, a cycle, an absurd depth, or a chain of a thousand references gets here
+    const reason =
+      cause instanceof TypeError ? messageOf(cause) : "it contains itself or is nested too deeply; use $ref.";
+    throw new ToolError("invalid_tool", `the JSON Schema cannot be read: ${reason}`, { cause });
   }
 }
 

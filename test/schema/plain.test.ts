@@ -329,6 +329,9 @@ describe("a schema that cannot be used says so when it is defined:", () => {
     };
     expect(toSchema(chain(100, [{ properties: { a: { $ref: "#/$defs/0" } } }])).validate({ a: {} }).ok).toBe(true);
     expect(() => toSchema(chain(5000, []))).toThrow(expect.objectContaining({ code: "invalid_tool" }));
+    expect(() => toSchema({ minimum: 1n as never })).toThrow(
+      expect.objectContaining({ code: "invalid_tool", message: expect.stringContaining("BigInt") }),
+    );
     const groups = `${"(".repeat(10_000)}a${")".repeat(10_000)}`;
     expect(() => toSchema({ pattern: groups })).toThrow(/#\/pattern: the pattern/);
   });
