@@ -1,7 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import { indexOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { baseError, errorMessage, isBareError, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
@@ -161,7 +161,7 @@ export class ChatParser implements Parser<WireEvent | string> {
         if (!isObject(choice)) continue;
         // Some gateways write "chat.completion" on chunks, too: it is whole only if the message is.
         const isWhole = isObject(choice.message) && !isObject(choice.delta);
-        if (!this.#isRead(indexOf(choice) ?? position)) {
+        if (!this.#isRead(indexOf(choice.index) ?? position)) {
           whole ||= isWhole && event.object === "chat.completion";
           if (isWhole) (others ??= []).push(choice.message!);
           continue;
@@ -331,7 +331,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const name = isCustom ? custom.name : entry.function?.name;
     const args = isCustom ? custom.input : entry.function?.arguments;
     const extras = extrasOf(entry, isCustom ? CUSTOM : undefined);
-    this.#call(position ?? indexOf(entry), entry.id, name, args, extras, position !== undefined);
+    this.#call(position ?? indexOf(entry.index), entry.id, name, args, extras, position !== undefined);
   }
 
   /** The form before `tool_calls`: one call per message, without an id. Servers that fill both fields mean one call. */
@@ -430,11 +430,6 @@ const LEGACY = Object.freeze({ functionCall: true });
 function withoutDebris(name: string): string {
   const debris = name.indexOf("<|");
   return debris < 0 ? name : name.slice(0, debris);
-}
-
-function indexOf({ index }: WireChoice | WireToolCall): number | undefined {
-  if (typeof index === "number") return index;
-  return typeof index === "string" && /^\d{1,15}$/.test(index) ? Number(index) : undefined;
 }
 
 /** Fields of an entry that are read here, or that mean something else to the buffer. */

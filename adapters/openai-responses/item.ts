@@ -139,9 +139,9 @@ export function callMetadata({ key, wire }: Item): Record<string, unknown> {
   return metadata;
 }
 
-/** Summary and content of one item are counted separately. */
+/** Summary and content of one item are counted separately, unless there is no index. */
 export function summaryPart(index: number | null | undefined): number {
-  return -2 - (index ?? 0);
+  return -2 - (index ?? -1);
 }
 
 export function byOutput(a: Item, b: Item): number {

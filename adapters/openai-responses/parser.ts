@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { errorText, textOf } from "../../src/wire/field.ts";
+import { errorText, indexOf, isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, statusOf } from "./finish.ts";
 import { answeredCall, endOf, isHosted, isHostedResult, providerCall } from "./hosted.ts";
@@ -101,7 +101,7 @@ export class ResponsesParser implements Parser<unknown> {
   push(event: unknown): void {
     if (this.#ended || typeof event !== "object" || event === null) return;
     const { type } = event as WireEvent;
-    if (typeof type === "string") this.#onEvent(type, event);
+    if (typeof type === "string") this.#onEvent(type, withIndexes(event));
     // A response that was not streamed.
     else if ((event as WireResponse).object === "response") this.#onEnd(event, "response.done");
     // The body of an error response, or a line of a server that has no event for errors.
@@ -511,4 +511,20 @@ export class ResponsesParser implements Parser<unknown> {
     this.#ended = true;
     this.#sink.terminal();
   }
+}
+
+/** The event with indexes that are numbers, or missing. */
+function withIndexes(event: WireEvent): WireEvent {
+  const { output_index: output, content_index: content, summary_index: summary } = event;
+  if (isIndex(output) && isIndex(content) && isIndex(summary)) return event;
+  return {
+    ...event,
+    output_index: indexOf(output) ?? null,
+    content_index: indexOf(content) ?? null,
+    summary_index: indexOf(summary) ?? null,
+  };
+}
+
+function isIndex(value: unknown): boolean {
+  return isNothing(value) || typeof value === "number";
 }

@@ -10,6 +10,11 @@ export function countOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
+/** A number that counts, also one that is written as text. */
+export function indexOf(value: unknown): number | undefined {
+  return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : countOf(value);
+}
+
 /** Whether it is an object or a list. Where those differ, use `isRecord` of the JSON values. */
 export function isObject<T>(value: T): value is T & object {
   return typeof value === "object" && value !== null;

@@ -901,6 +901,55 @@ describe("the parser", () => {
     ]);
   });
 
+  it.each<[string, unknown, object]>([
+    ["text", "0", {}],
+    ["missing", undefined, { item_id: "msg_0" }],
+    ["something else", {}, { item_id: "msg_0" }],
+  ])("says text once where indexes are %s", (_, index, more) => {
+    const at = { output_index: index, content_index: index, ...more };
+    const item = { type: "message", id: "msg_0", content: [{ type: "output_text", text: "Hello" }] };
+    const { joined } = said([
+      { type: "response.output_item.added", output_index: index, item: { ...item, content: [] } },
+      { type: "response.content_part.added", ...at, part: { type: "output_text", text: "" } },
+      { type: "response.output_text.delta", ...at, delta: "Hel" },
+      { type: "response.output_text.delta", ...at, delta: "lo" },
+      { type: "response.output_text.done", ...at, text: "Hello" },
+      { type: "response.output_item.done", output_index: index, item },
+      completedWith(item),
+    ]);
+    expect(joined("text")).toBe("Hello");
+  });
+
+  it("keeps two calls apart whose indexes are text", async () => {
+    const inputs = ['{"city":"Oslo"}', '{"city":"Bergen"}'];
+    const events = [
+      ...inputs.map((_, n) => added(n, call(n, ""))),
+      ...inputs.map((text, n) => delta(n, text.slice(0, 9))),
+      ...inputs.map((text, n) => delta(n, text.slice(9))),
+    ].map((event) => ({ ...event, output_index: String(event["output_index"]), item_id: undefined }));
+    const { calls } = await turnOf([...events, completed]);
+    expect(calls).toMatchObject([{ input: { city: "Oslo" } }, { input: { city: "Bergen" } }]);
+  });
+
+  it.each([0, undefined])("says each part of a summary once, also without the index of each: %j", (first) => {
+    const summary = ["Hm.", " Aha."].map((text) => ({ type: "summary_text", text }));
+    const item = { type: "reasoning", id: "rs_0", summary };
+    const piece = (summary_index: number | undefined, text: string) => ({
+      type: "response.reasoning_summary_text.delta",
+      output_index: 0,
+      summary_index,
+      delta: text,
+    });
+    const { joined } = said([
+      added(0, { ...item, summary: [] }),
+      piece(first, "Hm."),
+      piece(first === undefined ? undefined : 1, " Aha."),
+      ended(0, item),
+      completedWith(item),
+    ]);
+    expect(joined("reasoning").match(/Aha/g)).toHaveLength(1);
+  });
+
   it("reads hostile indexes and ids as what they are", () => {
     const { chunks } = said([
       added(4_294_967_295, { ...call(0, ""), id: "__proto__" }),
