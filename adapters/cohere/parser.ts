@@ -181,7 +181,8 @@ export class CohereParser implements Parser<WireEvent> {
   /** Without a type: a whole response, or an error in the middle of a stream. */
   #onWhole(event: WireEvent): void {
     const { message } = event;
-    if (event.error || typeof message === "string") return this.#onError(event);
+    const isError = event.error || typeof message === "string" || (isNothing(message) && errorText(event));
+    if (isError) return this.#onError(event);
     if (!isRecord(message)) return;
     this.#sink.start(stringOf(event.id), undefined);
     this.#onPlan(message);
@@ -192,7 +193,7 @@ export class CohereParser implements Parser<WireEvent> {
   }
 
   #onError(event: WireEvent): void {
-    const message = errorText(event.error) ?? errorText(event.message) ?? JSON.stringify(event.error || event);
+    const message = errorText(event.error) ?? errorText(event) ?? JSON.stringify(event.error || event);
     this.#sink.fail(new ToolError("provider_error", message, { cause: event }));
   }
 

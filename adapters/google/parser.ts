@@ -68,6 +68,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
     else if (Array.isArray(event)) for (const one of event) this.push(one);
     else if (typeof event === "object" && event !== null) {
       if ("error" in event && event.error) this.#fail(event.error);
+      // Gateways may leave out the wrapper.
+      else if (!("candidates" in event) && errorText(event) !== undefined) this.#fail(event as object);
       else this.#response(event as GoogleResponse);
     }
   }
@@ -335,7 +337,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     });
   }
 
-  #fail(error: GoogleErrorBody["error"] | string): void {
+  #fail(error: object | string): void {
     const { code: status, status: word } = error as Partial<GoogleErrorBody["error"]>;
     const label = [countOf(status), textOf(word)].filter((piece) => piece !== undefined).join(" ");
     this.#sink.fail(

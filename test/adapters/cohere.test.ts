@@ -365,6 +365,8 @@ describe("tools", () => {
     [{ error: { code: 500 } }, '{"code":500}'],
     [{ error: { error: { message: "overloaded" } } }, "overloaded"],
     [{ error: [{ detail: "no such model" }] }, "no such model"],
+    [{ detail: [{ loc: ["body"], msg: "no such model" }] }, "no such model"],
+    [{ success: false, errors: [{ code: 1, message: "overloaded" }] }, "overloaded"],
   ])("says what there is of an error without a message in its place: %j", async (event, message) => {
     const turn = await cohere.read(iterate([event as unknown as WireEvent])).done();
     expect(turn.error).toMatchObject({ code: "provider_error", message });

@@ -528,6 +528,15 @@ describe("the end", () => {
   });
 
   it.each([
+    ["Slow down. (429 RESOURCE_EXHAUSTED)", { code: 429, message: "Slow down.", status: "RESOURCE_EXHAUSTED" }],
+    ["Slow down.", { detail: [{ loc: ["body"], msg: "Slow down." }] }],
+    ["Slow down.", { success: false, errors: [{ code: 1, message: "Slow down." }] }],
+  ])("says %s of an error without a wrapper: %j", async (message, event) => {
+    const { turn } = await readChunks([event as unknown as GoogleEvent]);
+    expect(turn.error).toMatchObject({ code: "provider_error", message });
+  });
+
+  it.each([
     ["Slow down. (429)", { code: 429, message: { message: "Slow down." } }],
     ["Slow down. (429)", { code: 429, error: { message: "Slow down." } }],
     ["Slow down.", [{ message: "Slow down." }]],
