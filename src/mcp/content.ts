@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { jsonIn, lostNumber, parseJson } from "../json/index.ts";
+import type { Schema } from "../schema/index.ts";
 import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
 
 /**
@@ -13,19 +14,21 @@ import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
  * The client has parsed the structured content, and JavaScript keeps integers only up to 2^53. If one has lost digits,
  * the text still has them, and is used if the tool does not promise structure.
  *
+ * @param schema the output schema, as far as it can be used, which the structured content fits
  * @throws ToolError `invalid_answer` for a number that cannot be kept, if the tool promises structure or there is no
  *   text, unless it says that it failed
  */
 export function resultOf(
   { structuredContent, content = [], isError }: McpResult,
   { outputSchema }: Pick<McpToolDefinition, "outputSchema">,
+  schema?: Schema,
 ): unknown {
   const text = textOf(content);
   if (structuredContent === undefined) return text;
   const isPromised = outputSchema !== undefined;
   const lost = lostNumber(structuredContent);
   if (lost === undefined) {
-    const structure = withoutBytes(structuredContent, content);
+    const structure = withoutBytes(structuredContent, content, schema);
     const json = JSON.stringify(structure);
     return isPromised || repeats(text, structure, json) ? structure : `${text}\n${json}`;
   }
@@ -40,8 +43,10 @@ const MIN_BYTES = 100;
 /**
  * Servers also put the Base64 of a block into the structure:
  * https://github.com/modelcontextprotocol/servers/pull/4044
+ *
+ * Where the schema wants Base64 (`z.base64()`), it stays: an executor would refuse the output of a tool that has run.
  */
-function withoutBytes(structure: unknown, content: readonly McpContent[]): unknown {
+function withoutBytes(structure: unknown, content: readonly McpContent[], schema: Schema | undefined): unknown {
   const shown = new Map<unknown, string>();
   for (const block of content) {
     for (const bytes of [block.data, block.resource?.blob]) {
@@ -49,7 +54,8 @@ function withoutBytes(structure: unknown, content: readonly McpContent[]): unkno
     }
   }
   if (shown.size === 0) return structure;
-  return parseJson(JSON.stringify(structure, (_, value: unknown) => shown.get(value) ?? value));
+  const named = parseJson(JSON.stringify(structure, (_, value: unknown) => shown.get(value) ?? value));
+  return schema === undefined || schema.validate(named).ok ? named : structure;
 }
 
 /** Whether the text repeats the structure or a part of it, as JSON, as the specification wants it, or a string as it is. */

@@ -173,7 +173,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
       throw new ToolError("tool_failed", cut(text, MAX_ERROR_LENGTH) || "The tool failed and says no more.");
     }
     const own = await options.result?.(result, definition);
-    return own === undefined ? resultOf(result, definition) : own;
+    return own === undefined ? resultOf(result, definition, checked.outputSchema) : own;
   }
 
   function checkListed(name: string, digest: string): void {

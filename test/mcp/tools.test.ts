@@ -345,6 +345,17 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     });
   });
 
+  it("leaves bytes where the output schema wants them, so that an executor takes the output", async () => {
+    const data = "iVBORw0K".repeat(60);
+    const result = { content: [{ type: "image", data, mimeType: "image/png" }], structuredContent: { data } };
+    const outputSchema = z.toJSONSchema(z.object({ data: z.base64() }));
+    const set = await mcpTools(await connectTo(serverOf([plain("draw", { outputSchema })], () => result)));
+    const outcome = await new ToolExecutor({ tools: set, store: memoryStore() }).execute(set.tools()[0]!.use({}), {
+      runId: "run",
+    });
+    expect(outcome).toMatchObject({ status: "completed", output: { data } });
+  });
+
   it("reads what the caller does not turn into something else", async () => {
     const image = { type: "image", data: "AAAA", mimeType: "image/png" };
     const call = ({ name }: any) => ({ content: [name === "draw" ? image : { type: "text", text: "said" }] });
