@@ -8,7 +8,9 @@ import type { Turn } from "./events.ts";
 
 /** How a wire expresses the outcome of one call. */
 export interface Replies<Reply> {
+  /** @param output not checked: if this throws, the model is told that the tool ran */
   result(use: ToolUse, output: unknown): Reply;
+  /** @param message for the model */
   error(call: FailedCall, message: string): Reply;
 }
 
@@ -43,6 +45,7 @@ function gotOf(value: unknown): string {
  * A call that was handed out but not executed is reported to the model as such, and so is an output JSON cannot
  * express.
  *
+ * @example toolResults: (turn) => repliesOf(turn, { result: toolResult, error: errorReply })
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
 export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
@@ -95,12 +98,16 @@ export function wireId({ id, invocationId, metadata }: Pick<FailedCall, "id" | "
   return id && metadata["repeatsId"] !== true && metadata["sharesId"] !== true ? id : invocationId;
 }
 
-/** An output as text: a string as it is, anything else as JSON, `undefined` as `null`; lone surrogates are replaced. */
+/**
+ * An output as text: a string as it is, anything else as JSON, `undefined` as `null`; lone surrogates are replaced.
+ *
+ * @throws what `JSON.stringify` throws, for a BigInt or a cycle; {@link repliesOf} tells the model then that the tool ran
+ */
 export function outputText(output: unknown): string {
   return typeof output === "string" ? output.toWellFormed() : wellFormedJson(JSON.stringify(output) ?? "null");
 }
 
-/** {@link outputText} as a value. */
+/** {@link outputText} as a value: a string, or plain JSON that shares nothing with the output. */
 export function outputValue(output: unknown): unknown {
   const text = outputText(output);
   return typeof output === "string" ? text : parseJson(text);

@@ -18,7 +18,9 @@ export interface ToolsOptions {
 export interface LoweredTool {
   /** As the provider will know it. */
   readonly name: string;
+  /** In the provider's dialect. */
   readonly schema: JsonSchema;
+  /** Whether the strict rewrites made it. */
   readonly strict: boolean;
 }
 
@@ -28,10 +30,13 @@ export interface Dialect<ToolParam> {
   readonly adapter: string;
   /** The name under which the provider knows a tool. */
   toolName(name: string): string;
+  /** What a schema goes through, in this order. Empty: it is sent as it is. */
   readonly plain: readonly Rewrite[];
-  /** Omit it if the provider has no strict mode; `strict: true` is then reported as a loss. */
+  /** The same for strict mode. Omit it if the provider has none; `strict: true` is then reported as a loss. */
   readonly strict?: readonly Rewrite[];
+  /** What the caller of the adapter's `tools()` gave. */
   readonly options: ToolsOptions | undefined;
+  /** The tool in the form of the provider's request. */
   make(tool: Tool, lowered: LoweredTool): ToolParam;
 }
 
