@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { ollama, ollamaModel, type ChatEvent } from "../examples/own-adapter/ollama.ts";
-import { defineTool, type StreamEvent } from "../src/index.ts";
+import { defineTool, OUTCOME_UNKNOWN, type StreamEvent } from "../src/index.ts";
 import { serveReplay, type Recording } from "../src/replay/index.ts";
 import { Orchestrator } from "../src/run/index.ts";
 import { memoryStore } from "../src/store/index.ts";
@@ -160,6 +160,25 @@ it("is the wire of a run over HTTP: tools out, calls in, results back", async ()
     { city: "Bergen", celsius: 21 },
     { error: expect.stringContaining("city") },
     { paid: 12.5 },
+  ]);
+});
+
+it("pairs the calls and results of a history, also where they have no ids", () => {
+  const question = { role: "user" as const, content: "Weather?" };
+  const asked = (names: readonly string[]) => ({
+    role: "assistant" as const,
+    content: "",
+    tool_calls: names.map((name) => ({ function: { name, arguments: {} } })),
+  });
+  const result = (tool_name: string) => ({ role: "tool" as const, tool_name, content: "{}" });
+  const sound = [question, asked(["look", "pay"]), result("look"), result("pay")];
+  const { pair } = ollama.conversation;
+  expect(pair(sound)).toEqual(sound);
+  expect(pair([question, asked(["look", "pay"]), result("pay"), result("other")])).toEqual([
+    question,
+    asked(["look", "pay"]),
+    { role: "tool", tool_name: "look", content: JSON.stringify({ error: OUTCOME_UNKNOWN }) },
+    result("pay"),
   ]);
 });
 

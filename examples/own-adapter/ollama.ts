@@ -18,7 +18,6 @@ import {
   repliesOf,
   responseInfo,
   Templates,
-  toolChunk,
   ToolError,
   wireId,
   type Conversation,
@@ -71,9 +70,9 @@ export type ChatMessage =
       readonly role: "assistant";
       readonly content: string;
       readonly thinking?: string;
-      readonly tool_calls?: readonly { readonly id: string; readonly function: { name: string; arguments: object } }[];
+      readonly tool_calls?: readonly { readonly id?: string; readonly function: { name: string; arguments: object } }[];
     }
-  | { readonly role: "tool"; readonly tool_call_id: string; readonly tool_name: string; readonly content: string };
+  | { readonly role: "tool"; readonly tool_call_id?: string; readonly tool_name: string; readonly content: string };
 
 // Deltas in.
 
@@ -81,7 +80,7 @@ class ChatParser implements Parser<ChatEvent> {
   readonly native = undefined; // all that goes back is in the turn
   readonly #sink: ParserSink;
   #isStarted = false;
-  #calls = 0;
+  #hasCalls = false;
 
   /** Most of a stream is pieces of text. Optional: with it, they are read without parsing each event. */
   static readonly #text: Delta<ChatParser> = {
@@ -112,8 +111,8 @@ class ChatParser implements Parser<ChatEvent> {
     if (message?.thinking) this.#sink.reasoning(message.thinking);
     if (message?.content) this.#sink.text(message.content);
     for (const { id, function: called } of message?.tool_calls ?? []) {
-      const args = called.arguments ?? {};
-      this.#sink.tool(toolChunk(undefined, this.#calls++, id, called.name, undefined, true, undefined, args));
+      this.#sink.tool({ id, name: called.name, argsKvPatch: called.arguments ?? {}, done: true }); // always whole
+      this.#hasCalls = true;
     }
     if (event.done === true) this.#onDone(event);
   }
@@ -128,7 +127,7 @@ class ChatParser implements Parser<ChatEvent> {
       reasoningTokens: undefined,
       raw,
     });
-    this.#sink.finish(word === "stop" && this.#calls > 0 ? "tool-use" : (REASONS[word] ?? "unknown"), word);
+    this.#sink.finish(word === "stop" && this.#hasCalls ? "tool-use" : (REASONS[word] ?? "unknown"), word);
     this.#sink.terminal();
   }
 
@@ -176,7 +175,7 @@ function assistantMessage({ text, reasoning, calls }: Turn): ChatMessage[] {
   if (text === "" && reasoning === "" && calls.length === 0) return [];
   const toolCalls = calls.map((call) => ({
     id: wireId(call),
-    function: { name: call.name ?? "", arguments: historyInput(call) },
+    function: { name: sentName(call), arguments: historyInput(call) },
   }));
   return [
     {
@@ -197,7 +196,12 @@ function errorReply(call: FailedCall, message: string): ChatMessage {
 }
 
 function reply(call: FailedCall, content: string): ChatMessage {
-  return { role: "tool", tool_call_id: wireId(call), tool_name: call.name ?? "", content };
+  return { role: "tool", tool_call_id: wireId(call), tool_name: sentName(call), content };
+}
+
+/** As the provider knows it; a call may have ended before it had a name. */
+function sentName({ name }: Pick<FailedCall, "name">): string {
+  return toolName(name ?? "unnamed");
 }
 
 // All of it.
@@ -214,17 +218,18 @@ const conversation: Conversation<ChatMessage> = {
     pairMessages(messages, {
       joinsTurns: false,
       parts(message) {
-        const results = message.role === "tool" ? [{ id: message.tool_call_id, name: message.tool_name, message }] : [];
-        const calls =
-          message.role === "assistant"
-            ? (message.tool_calls ?? []).map(({ id, function: { name } }) => ({ id, name }))
-            : [];
-        const rest = message.role === "tool" ? undefined : message;
-        return { isModels: message.role === "assistant", calls, results, rest };
+        // Messages that others have stored may be without ids: those are paired by name.
+        if (message.role === "tool") {
+          const { tool_call_id: id = "", tool_name: name } = message;
+          return { isModels: false, calls: [], results: [{ id, name, message }], rest: undefined };
+        }
+        if (message.role !== "assistant") return { isModels: false, calls: [], results: [], rest: message };
+        const calls = (message.tool_calls ?? []).map(({ id = "", function: { name } }) => ({ id, name }));
+        return { isModels: true, calls, results: [], rest: message };
       },
       missing: ({ id, name }, text) => ({
         role: "tool",
-        tool_call_id: id,
+        ...(id !== "" && { tool_call_id: id }),
         tool_name: name,
         content: JSON.stringify({ error: text }),
       }),
@@ -278,12 +283,13 @@ export function ollamaModel(
       return openTurn<Uint8Array>(
         (source) => ollama.read(source, { tools: taken, signal, runId }),
         async (abort) => {
-          const response = await fetch(`${url}/api/chat`, { method: "POST", body, signal: abort });
-          const { status, headers } = response;
+          const headers = { "content-type": "application/json" };
+          const response = await fetch(`${url}/api/chat`, { method: "POST", headers, body, signal: abort });
+          const { status } = response;
           if (!response.ok || response.body === null) {
-            throw Object.assign(new Error(await response.text()), { status, headers });
+            throw Object.assign(new Error(await response.text()), { status, headers: response.headers });
           }
-          return { events: response.body, response: responseInfo(status, headers) };
+          return { events: response.body, response: responseInfo(status, response.headers) };
         },
       );
     },
