@@ -1,6 +1,6 @@
 /** What a provider accepts as the name of a tool. */
 export interface NameRules {
-  /** Matches one character that may stand anywhere, for example `/[a-zA-Z0-9_-]/`. Without the flags `g` and `y`. */
+  /** Matches one character that may stand anywhere, for example `/[a-zA-Z0-9_-]/`. */
   readonly allowed: RegExp;
   /** Matches one character that may stand first. Default: `allowed`. */
   readonly allowedFirst?: RegExp;
@@ -24,8 +24,9 @@ export function safeToolName(rules: NameRules): (name: string) => string {
   const { maxLength, allowed, allowedFirst = allowed } = rules;
   return (name) => {
     let safe = "";
-    for (const character of name) safe += allowed.test(character) ? character : "__";
-    if (!allowedFirst.test(safe.charAt(0))) safe = `_${safe}`;
+    // Not `test()`, which begins where it ended last time if the flags are `g` or `y`.
+    for (const character of name) safe += character.search(allowed) === -1 ? "__" : character;
+    if (safe.charAt(0).search(allowedFirst) === -1) safe = `_${safe}`;
     if (safe.length <= maxLength) return safe;
     const suffix = `_${hash(name).toString(16).padStart(8, "0")}`;
     return safe.slice(0, maxLength - suffix.length) + suffix;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { safeToolName } from "../../src/tool/names.ts";
+import { safeToolName } from "../../src/index.ts";
 
 const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
 
@@ -28,6 +28,14 @@ describe("safeToolName()", () => {
     expect(toolName(`${long}a`)).not.toBe(toolName(`${long}b`));
     expect(toolName("x".repeat(64))).toBe("x".repeat(64));
   });
+
+  it.each(["g", "y", "gu"])(
+    "takes a pattern with the flags %s, and gives a name the same result each time",
+    (flags) => {
+      const flagged = safeToolName({ allowed: new RegExp("[a-zA-Z0-9_-]", flags), maxLength: 64 });
+      for (const name of ["get_weather", "get_weather", "math.add"]) expect(flagged(name)).toBe(toolName(name));
+    },
+  );
 
   it("does not change what it has made", () => {
     for (const name of ["math.add", "x".repeat(100), "🌦️"]) expect(toolName(toolName(name))).toBe(toolName(name));
