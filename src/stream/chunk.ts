@@ -63,7 +63,7 @@ export interface ToolChunk {
 }
 
 /**
- * A ToolChunk with all its fields in one order, so that every chunk has the same hidden class.
+ * A ToolChunk with all fields that a wire may fill, in one order, so that every chunk has the same hidden class.
  * Parsers make their chunks with this; a plain literal works too.
  */
 export function toolChunk(
