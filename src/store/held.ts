@@ -14,27 +14,17 @@ export class HeldEntry<Value> {
   readonly #key: string;
   readonly #ownerOf: (value: Value) => string | undefined;
   readonly #owner: string | undefined;
-  readonly #pausesMs: readonly number[];
   #value: Value;
   #version: number;
   #last: Promise<unknown> = Promise.resolve();
   #beat: ReturnType<typeof setInterval> | undefined;
 
-  /**
-   * @param ownerOf who holds the lease of a value
-   * @param pausesMs before each further attempt to write, if the store fails
-   */
-  constructor(
-    store: Store,
-    { key, value, version }: StoreEntry<Value>,
-    ownerOf: (value: Value) => string | undefined,
-    pausesMs: readonly number[] = BRIEFLY,
-  ) {
+  /** @param ownerOf who holds the lease of a value */
+  constructor(store: Store, { key, value, version }: StoreEntry<Value>, ownerOf: (value: Value) => string | undefined) {
     this.#store = store;
     this.#key = key;
     this.#ownerOf = ownerOf;
     this.#owner = ownerOf(value);
-    this.#pausesMs = pausesMs;
     this.#value = value;
     this.#version = version;
   }
@@ -45,7 +35,7 @@ export class HeldEntry<Value> {
 
   /** @throws ToolError `version_conflict` when the entry is lost, `store_failed`; whatever `change` throws */
   write(change: Change<Value>): Promise<void> {
-    return this.#queue(change, this.#pausesMs);
+    return this.#queue(change, BRIEFLY);
   }
 
   /** Extends the lease until {@link stopBeating}; calls `onLost` if another process has taken over. */
@@ -100,10 +90,10 @@ export class HeldEntry<Value> {
         return (await this.#store.put(this.#key, value, { expectedVersion: this.#version })).version;
       } catch (error) {
         // The next attempt finds out, and whether the entry is still there then.
-        if (!isConflict(error) && this.#pausesMs.length > 0) throw error;
+        if (!isConflict(error)) throw error;
         const stored = await this.#store.get<Value>(this.#key);
         if (stored !== undefined && orderedText(stored.value) === orderedText(value)) return stored.version;
-        if (!isConflict(error) || tries >= MAX_TRIES || !this.#isOurs(stored)) throw error;
+        if (tries >= MAX_TRIES || !this.#isOurs(stored)) throw error;
       }
     }
   }
