@@ -317,8 +317,9 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   /** LiteLLM has run the call on an MCP server, and goes on with an answer: https://github.com/BerriAI/litellm/issues/31910 */
-  #ran({ tool_call_id: id, result: output }: WireResult): void {
-    if (typeof id !== "string" || this.#callIds?.has(id) !== true) return;
+  #ran({ tool_call_id: wireId, result: output }: WireResult): void {
+    const id = idOf(wireId);
+    if (id === undefined || this.#callIds?.has(id) !== true) return;
     const metadata = { providerExecuted: true, type: "function", output };
     this.#sink.tool(toolChunk(this.#choice, undefined, id, undefined, undefined, false, metadata));
   }
@@ -347,7 +348,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     metadata: Readonly<Record<string, unknown>> | undefined,
     whole: boolean,
   ): void {
-    const id = typeof wireId === "number" ? String(wireId) : typeof wireId === "string" ? wireId : undefined;
+    const id = idOf(wireId);
     const name = typeof wireName === "string" ? withoutDebris(wireName) : undefined;
     const record = isArguments(args) ? args : undefined;
     const text = record !== undefined ? undefined : argsText(args);
@@ -430,6 +431,10 @@ const LEGACY = Object.freeze({ functionCall: true });
 function withoutDebris(name: string): string {
   const debris = name.indexOf("<|");
   return debris < 0 ? name : name.slice(0, debris);
+}
+
+function idOf(id: unknown): string | undefined {
+  return typeof id === "number" ? String(id) : typeof id === "string" ? id : undefined;
 }
 
 /** Fields of an entry that are read here, or that mean something else to the buffer. */

@@ -509,6 +509,17 @@ describe("openaiChat.parser()", () => {
     expect(messageOf(turn)).toMatchObject({ content: "21 degrees.", tool_calls: [{ id: "call_1" }] });
   });
 
+  it("leaves calls to the server whose ids are numbers", async () => {
+    const entry = { index: 0, id: 5, function: { name: "get_weather", arguments: '{"city":"Oslo"}' } };
+    const mcp_call_results = [{ tool_call_id: 5, result: "21" }];
+    const turn = await read([
+      delta({ tool_calls: [entry] }),
+      delta({ provider_specific_fields: { mcp_call_results } }, "tool_calls"),
+      delta({ content: "So." }, "stop"),
+    ]);
+    expect([turn.calls, turn.providerToolCalls]).toMatchObject([[], [{ id: "5", output: "21" }]]);
+  });
+
   it("ends with the answer of a server that has run every call, also as a whole", async () => {
     const results = { mcp_call_results: [{ tool_call_id: "call_0", result: "21" }] };
     const whole = { role: "assistant", content: "So.", provider_specific_fields: results };
