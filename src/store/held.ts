@@ -89,11 +89,10 @@ export class HeldEntry<Value> {
       try {
         return (await this.#store.put(this.#key, value, { expectedVersion: this.#version })).version;
       } catch (error) {
-        // The next attempt finds out, and whether the entry is still there then.
-        if (!isConflict(error)) throw error;
+        // Read at once: after a pause, whoever takes what was released may have written on top of it.
         const stored = await this.#store.get<Value>(this.#key);
         if (stored !== undefined && orderedText(stored.value) === orderedText(value)) return stored.version;
-        if (tries >= MAX_TRIES || !this.#isOurs(stored)) throw error;
+        if (!isConflict(error) || tries >= MAX_TRIES || !this.#isOurs(stored)) throw error;
       }
     }
   }

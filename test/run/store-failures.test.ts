@@ -9,6 +9,7 @@ import { Orchestrator, type OrchestrationResult } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
+import { pause } from "../../src/time.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { unorderedStore } from "../store/unordered.ts";
 import { conversationId, createScenario, finish, problemsOf, type Scenario } from "./scenario.ts";
@@ -142,6 +143,31 @@ it("a turn is asked for once, though the store fails briefly at any write of the
     }
     isPast = false;
   }
+});
+
+it("a run has its result, though the answer to its last write was lost and somebody continued it at once", async () => {
+  const inner = memoryStore();
+  let isLost = false;
+  const put: Store["put"] = async (...args) => {
+    const entry = await inner.put(...args);
+    if (isLost || (args[1] as { status?: unknown }).status !== "completed") return entry;
+    isLost = true;
+    throw new ToolError("store_failed", "The connection was lost.");
+  };
+  const begun = Promise.withResolvers<void>();
+  const first = new Orchestrator({ model: scripted({ text: "Done." }), store: { ...inner, put }, prepareStep: wait });
+  const second = new Orchestrator({ model: scripted({ text: "Again." }), store: inner });
+  async function wait() {
+    begun.resolve();
+    await pause(50);
+    return {};
+  }
+  const running = first.run({ conversationId, input: "Go" });
+  await begun.promise;
+  const next = second.run({ conversationId, input: "And now?", whenBusy: "wait" });
+  expect(await running).toMatchObject({ status: "completed", content: "Done." });
+  expect(isLost).toBe(true);
+  expect(await next).toMatchObject({ status: "completed", content: "Again." });
 });
 
 const SAID = ["user", "call(look)", 'result({"ran":"look","n":null})', "say(Done.)"];
