@@ -54,6 +54,8 @@ export const responses = server({
     isStreamed: fc.constantFrom("yes", "yes", "yes", "yes", "no", "not at all"),
     end: fc.constantFrom("response.completed", "response.done"),
     counts: fc.constantFrom("each", "none", "one"),
+    /** Whether indexes are numbers. */
+    hasNumbers: fc.constantFrom(true, true, false),
     message: fc.constantFrom("none", "before", "amid", "after"),
     /** Whether its text comes in pieces, or only at its end. */
     hasTextPieces: fc.constantFrom(true, true, true, false),
@@ -154,7 +156,9 @@ export const responses = server({
     const streamed = [...(hasReasoning ? thought : []), ...spoken];
     const events = [starting, ...(isStreamed === "yes" ? streamed : []), { type: end, response }];
     const noisy = knobs.hasNoise ? strewn(events, NOISE, dice) : events;
-    return noisy.map((event, i) => ({ ...event, sequence_number: { each: i, none: undefined, one: 0 }[knobs.counts] }));
+    return noisy
+      .map((event) => (knobs.hasNumbers ? event : withTexts(event)))
+      .map((event, i) => ({ ...event, sequence_number: { each: i, none: undefined, one: 0 }[knobs.counts] }));
   },
   cutShort: [
     {
@@ -259,4 +263,10 @@ function reasoningEvents(index: number | undefined, other: Other, dice: Dice): J
     of("text.done", { text: SAID }),
     at("output_item.done", { item: { ...REASONING, id: other(REASONING.id) } }),
   ];
+}
+
+/** With indexes that are text. */
+function withTexts(event: Json): Json {
+  const entries = Object.entries(event);
+  return Object.fromEntries(entries.map(([key, value]) => [key, key.endsWith("_index") ? String(value) : value]));
 }
