@@ -18,7 +18,7 @@ const limits = {
   "./approvals": "30 kB",
   "./bullmq": "27.5 kB",
   "./executable": "29.4 kB",
-  "./execute": "41.8 kB",
+  "./execute": "41.7 kB",
   "./execute/telemetry": "1.4 kB",
   "./run": "65.5 kB",
   "./mcp": "28.4 kB",
@@ -48,7 +48,7 @@ export default [
       [manifest.exports["./openai-chat"].default]: "{ openaiChat }",
     },
     ignore: validators,
-    limit: "55.6 kB",
+    limit: "55.5 kB",
   },
   ...subpaths.map(([path, target]) => ({
     name: path.replace(/^\./, "toolstream"),
