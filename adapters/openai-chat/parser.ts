@@ -272,8 +272,9 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   /**
-   * What follows the thoughts. Gemini's endpoint has them between tags in the content; pieces of thoughts are marked, the
-   * end tag is not: `<thought>The user`, ` wants`, `</thought>It is`. https://ai.google.dev/gemini-api/docs/openai#thinking
+   * What follows the thoughts. Gemini's endpoint has them between tags in the content; pieces of thoughts are marked,
+   * the end tag is not: `<thought>The user`, ` wants`, `</thought>It is`.
+   * https://ai.google.dev/gemini-api/docs/openai#thinking
    */
   #answerOf(content: string, isMarked: boolean, reasoned: boolean): string {
     const [, thought, answer] = (isMarked ? THOUGHT : AFTER_THOUGHT).exec(content)!;

@@ -409,42 +409,23 @@ describe("a call that needs approval", () => {
     expect(needy.ran).toHaveLength(1);
   });
 
-  it("that is approved while a sequential tool runs waits for its end", async () => {
-    const needy = refund();
+  it.each([
+    ["that is approved while a sequential tool runs waits for its end", {}, { sequential: true }],
+    ["of a sequential tool waits, once approved, for the end of what runs behind it", { sequential: true }, {}],
+  ])("%s", async (_, needs, others) => {
+    const needy = refund(needs);
     let end!: () => void;
-    const alone = counted({
-      name: "alone",
-      sequential: true,
+    const other = counted({
+      name: "other",
+      ...others,
       execute: async () => {
         await new Promise<void>((resolve) => (end = resolve));
         return needy.ran.length;
       },
     });
-    const { executor, approvals, types } = setupWithApprovals([needy.tool, alone.tool]);
-    const running = executor.executeAll([useOf(needy.tool), useOf(alone.tool)], RUN);
-    await until(() => alone.ran.length === 1);
-    const [request] = await approvals.list();
-    await approvals.decide(request!.id, APPROVE);
-    await until(() => types().includes("approval.decided"));
-    await sleep(10);
-    end();
-    expect(await running).toMatchObject([{ status: "completed" }, { status: "completed", output: 0 }]);
-    expect(needy.ran).toHaveLength(1);
-  });
-
-  it("of a sequential tool waits, once approved, for the end of what runs behind it", async () => {
-    const needy = refund({ sequential: true });
-    let end!: () => void;
-    const behind = counted({
-      name: "behind",
-      execute: async () => {
-        await new Promise<void>((resolve) => (end = resolve));
-        return needy.ran.length;
-      },
-    });
-    const { executor, approvals, types } = setupWithApprovals([needy.tool, behind.tool]);
-    const running = executor.executeAll([useOf(needy.tool), useOf(behind.tool)], RUN);
-    await until(() => behind.ran.length === 1);
+    const { executor, approvals, types } = setupWithApprovals([needy.tool, other.tool]);
+    const running = executor.executeAll([useOf(needy.tool), useOf(other.tool)], RUN);
+    await until(() => other.ran.length === 1);
     const [request] = await approvals.list();
     await approvals.decide(request!.id, APPROVE);
     await until(() => types().includes("approval.decided"));
