@@ -21,6 +21,8 @@ export default defineConfig({
     reporters: ["default", "./test/totals-reporter.ts"],
     include: ["test/**/*.test.ts"],
     sequence: { sequencer: LongestFirst },
+    // The main process has little to do: all cores are for the tests. By default one is left out, which is half of two.
+    maxWorkers: "100%",
     // Many start processes, servers and browsers: on a busy machine those take their time.
     testTimeout: 30_000 * Math.max(1, Number(process.env["RUNS"] ?? 1)),
     // The programs that tests start: without it, each strips and compiles all of the sources again.
