@@ -1,38 +1,7 @@
 import type { ToolErrorCode } from "../errors.ts";
-import type { Effect } from "../tool/tool.ts";
-import type { ToolUse } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import type { ExecutionContext } from "./context.ts";
 import type { Denial } from "./gate.ts";
 import { withoutLease, type ActionRow, type Lease } from "./ledger.ts";
-
-/** What a row says about its call besides the use and its context. */
-export interface CallFacts {
-  readonly effect: Effect;
-  readonly digest: string;
-  readonly repeatOf: string | undefined;
-}
-
-/** The row of a call that had none. */
-export function newRow(use: ToolUse, context: ExecutionContext, facts: CallFacts): ActionRow {
-  const { runId, requestId = null, principal } = context;
-  const { effect, digest, repeatOf } = facts;
-  return {
-    version: 1,
-    runId,
-    invocationId: use.invocationId,
-    requestId,
-    toolName: use.name,
-    toolCallId: use.id,
-    principal: principal?.id ?? null,
-    effect,
-    status: "planned",
-    digest,
-    attempts: 0,
-    createdAt: Date.now(),
-    ...(repeatOf !== undefined && { repeatOf }),
-  };
-}
 
 export function startedRow(planned: ActionRow, lease: Lease, approval: ApprovalRequest | undefined): ActionRow {
   return {

@@ -6,13 +6,14 @@ import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { settle } from "./call-outcome.ts";
+import { Call } from "./call.ts";
 import { checkContext, typeName, type ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { Emitter, type EventListener } from "./emitter.ts";
 import { EndedHere } from "./ended-here.ts";
 import { EventLog } from "./event-log.ts";
 import type { ToolEvent } from "./events.ts";
-import { Execution } from "./execution.ts";
+import { execute } from "./execution.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { isOffered, type Authorize } from "./gate.ts";
 import { RunHistory } from "./history.ts";
@@ -328,7 +329,7 @@ export class ToolExecutor {
     const own = isTaken ? new ToolUse(use) : use;
     this.#running.set(actionId, others.add(running));
     try {
-      const outcome = await new Execution(this.#deps, own, context, noting(running, place)).run();
+      const outcome = await execute(new Call(this.#deps, own, context, noting(running, place)));
       if (isTaken && use.state === "new") settle(use.take(), outcome);
       // While the first one is still running, only the copy has what is on record.
       const isAhead = use.state === "running" && outcome.status !== "awaiting_approval";

@@ -1,0 +1,166 @@
+import type { Tool } from "../tool/tool.ts";
+import type { ApprovalRequest } from "./approvals/types.ts";
+import { askApproval, askedByOther, waitForDecision } from "./call-approval.ts";
+import { policyContextOf } from "./call-context.ts";
+import { awaitingOf } from "./call-outcome.ts";
+import { editOf } from "./call-row.ts";
+import type { ActionEntry, Call } from "./call.ts";
+import { callDigest } from "./digest.ts";
+import { judge, type Denial, type GateAnswer } from "./gate.ts";
+import { actionsOf } from "./info.ts";
+import type { ActionRow } from "./ledger.ts";
+import type { Outcome } from "./outcome.ts";
+import { unlessAborted } from "./unless-aborted.ts";
+
+/** The call may start: it has passed the gate and, with a `request`, a person. */
+export interface Permit {
+  readonly status: "permitted";
+  readonly tool: Tool;
+  readonly planned: ActionRow;
+  /** Of the planned row; 0 if it is not stored. */
+  readonly version: number;
+  readonly input: unknown;
+  readonly request?: ApprovalRequest;
+}
+
+/** `undefined`: the row has changed and must be read again. */
+type Judged = Promise<Permit | Outcome | undefined>;
+
+/** Judges a call that has no row, or whose row is out of date. @param version of that row, or 0 */
+export async function plan(call: Call, version: number): Judged {
+  const { deps, use, runId, tool, prepared } = call;
+  const { id, invocationId, name } = use;
+  call.begin(undefined, prepared.input);
+  if (id !== null && id !== "") {
+    call.repeatOf = await deps.history.repeatOf(runId, invocationId, id, prepared.digest);
+  }
+  if (tool === undefined) return call.deny(version, unknownTool(name));
+  const answer = (await deps.history.judge(tool, runId, use)) ?? (await askGate(call, tool, prepared.input));
+  if (answer === undefined) return call.giveUp(version);
+  switch (answer.decision) {
+    case "deny":
+      return call.deny(version, answer);
+    case "allow":
+      return { status: "permitted", tool, planned: call.newRow(), version, input: prepared.input };
+    case "ask": {
+      if (deps.approvals === undefined) return call.deny(version, nobodyToAsk(name));
+      const trace = call.span.link;
+      const { message } = answer;
+      const row = {
+        ...call.newRow(),
+        ...(message !== undefined && { ask: message }),
+        ...(trace !== undefined && { trace }),
+      };
+      const entry = await call.put(row, version);
+      if (entry === undefined) return undefined;
+      call.invoked(version);
+      return approve(call, tool, entry);
+    }
+  }
+}
+
+/** `undefined`: the caller gave up before there was an answer. */
+function askGate(call: Call, tool: Tool, input: unknown): Promise<GateAnswer | undefined> {
+  const { deps, use, context, runId, repeatOf } = call;
+  const actions = () => actionsOf(deps.ledger, runId);
+  const asked = { tool, input, repeatOf, actions };
+  return unlessAborted(() => judge(asked, policyContextOf(use, context), deps.authorize), context.signal);
+}
+
+/** Goes on with a planned call, perhaps days later. */
+export async function resumePlanned(call: Call, entry: ActionEntry): Judged {
+  const { value: row, version } = entry;
+  const { problem } = call.prepared;
+  if (call.tool === undefined) return call.deny(version, unknownTool(row.toolName), row);
+  if (problem !== undefined) return call.fail(version, problem.code, problem.message, problem, row);
+  return row.unasked === true ? plan(call, version) : approve(call, call.tool, entry);
+}
+
+/** Asks a person. */
+async function approve(call: Call, tool: Tool, { value: row, version }: ActionEntry): Judged {
+  const { deps, context } = call;
+  if (deps.approvals === undefined) return call.deny(version, nobodyToAsk(tool.name), row);
+  const { hiding } = call.prepared;
+  if (hiding !== undefined) {
+    return call.fail(version, "not_serializable", notShown(tool.name, hiding), undefined, row);
+  }
+  let request = await askApproval(deps, context, tool, row, call.prepared.input);
+  call.invoked(version);
+  if (request.grantId === undefined) call.events.requested(request);
+  if (request.status === "pending") {
+    call.span.end(awaitingOf(call, row, request));
+    call.place.leave();
+    if (!(context.waitForApproval ?? deps.waitForApproval)) return awaitingOf(call, row, request);
+    const decided = await waitForDecision(deps, context, request);
+    if (decided === undefined) return undefined;
+    if (decided.status === "pending") return awaitingOf(call, row, decided);
+    request = decided;
+  }
+  call.approval = request;
+  call.events.decided(request);
+  switch (request.status) {
+    case "void": {
+      // Changed meanwhile: asked again.
+      const other = await askedByOther(deps, call.known(), request);
+      return other && awaitingOf(call, row, other);
+    }
+    case "denied": {
+      const why = request.reason === undefined ? "." : `: ${request.reason}`;
+      const message = `${tool.name} was denied by a person${why}`;
+      return call.deny(version, { decision: "deny", reason: "approval_denied", message }, row);
+    }
+    case "expired": {
+      const message = `${tool.name} needs approval, and nobody decided in time. It was not executed.`;
+      return call.deny(version, { decision: "deny", reason: "approval_expired", message }, row);
+    }
+    case "approved":
+      break;
+  }
+  const input = inputOf(call, request);
+  call.begin(row, input);
+  if ("editedInput" in request) {
+    // The edited input was not judged yet: an approver cannot do what the policy forbids.
+    const answer = await askGate(call, tool, input);
+    if (answer === undefined) return awaitingOf(call, row, request);
+    if (answer.decision === "deny") return call.deny(version, answer, { ...row, ...editOf(request) });
+  }
+  return { status: "permitted", tool, planned: row, version, input, request };
+}
+
+/** What the person saw, or the edit that replaced it, which was validated at the time. */
+export function inputOf(call: Call, request: ApprovalRequest): unknown {
+  return "editedInput" in request ? request.editedInput : call.prepared.input;
+}
+
+/** Whether the approval is for what would run now: the tool, its program or the given input may have changed since. */
+export async function stillHolds(
+  call: Call,
+  tool: Tool,
+  planned: ActionRow,
+  request: ApprovalRequest,
+): Promise<boolean> {
+  const { deps, context, use, prepared } = call;
+  // An input that no longer has a digest counts as changed.
+  const given = await callDigest(use, use.input).catch(() => undefined);
+  if (given?.digest !== prepared.given) {
+    await call.prepare();
+    return false;
+  }
+  // Asking for a run that was forgotten meanwhile would make a request that nobody waits for.
+  if (!(await deps.ledger.holds(planned))) return false;
+  const now = await askApproval(deps, context, tool, planned, prepared.input);
+  return now.id === request.id && now.status === "approved";
+}
+
+function unknownTool(name: string): Denial {
+  return { decision: "deny", reason: "unknown_tool", message: `There is no tool ${JSON.stringify(name)} here.` };
+}
+
+function nobodyToAsk(name: string): Denial {
+  const message = `${name} needs approval, and there is nobody to ask: no ApprovalService was given as approvals.`;
+  return { decision: "deny", reason: "approval_unavailable", message };
+}
+
+function notShown(name: string, what: string): string {
+  return `${name} needs approval, and its input holds ${what}: nobody can see all of it, so nobody can approve it.`;
+}
