@@ -19,17 +19,9 @@ export function editOf(approval: ApprovalRequest): Pick<ActionRow, "editedInput"
   return "editedInput" in approval ? { editedInput: approval.editedInput } : {};
 }
 
-/** @param decidedBy the person whose answer it is */
-export function deniedRow(row: ActionRow, { reason, message, allowed }: Denial, decidedBy: unknown): ActionRow {
-  return {
-    ...row,
-    status: "denied",
-    endedAt: Date.now(),
-    error: { code: reason === "unknown_tool" ? "unknown_tool" : "denied", message },
-    reason,
-    ...(allowed !== undefined && { allowed }),
-    ...(typeof decidedBy === "string" && { decidedBy }),
-  };
+export function deniedRow(row: ActionRow, { decision: _, message, ...why }: Denial): ActionRow {
+  const code = why.reason === "unknown_tool" ? "unknown_tool" : "denied";
+  return { ...row, status: "denied", endedAt: Date.now(), error: { code, message }, ...why };
 }
 
 export function failedRow(row: ActionRow, code: ToolErrorCode, message: string): ActionRow {

@@ -129,7 +129,7 @@ export class Call {
   // Ends --------------------------------------------------------------------------------------------------------------
 
   async deny(version: number, denial: Denial, before = this.newRow()): Promise<Outcome | undefined> {
-    return this.#end(version, deniedRow(before, denial, this.approval?.decidedBy));
+    return this.#end(version, deniedRow(before, denial));
   }
 
   async fail(

@@ -54,6 +54,7 @@ export type EventBody =
       readonly message: string;
       /** With `behavior_not_allowed`: the modes in which the tool may be called. */
       readonly allowed?: readonly string[];
+      /** With `approval_denied`: by whom, if there are principals. */
       readonly decidedBy?: string;
     }
   /** A handler ended after its outcome was settled (timeout, abort, lost lease). Changes nothing. */

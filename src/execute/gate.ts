@@ -49,6 +49,8 @@ export type GateAnswer =
       /** For the model. */
       readonly message: string;
       readonly allowed?: readonly string[];
+      /** The person whose answer it is. */
+      readonly decidedBy?: string;
     }
   /** Without a message the question is the default one. */
   | { readonly decision: "ask"; readonly message: string | undefined };

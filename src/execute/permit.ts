@@ -30,6 +30,8 @@ type Judged = Promise<Permit | Outcome | undefined>;
 export async function plan(call: Call, version: number): Judged {
   const { deps, use, runId, tool, prepared } = call;
   const { id, invocationId, name } = use;
+  // What was asked about another input is of no account.
+  call.approval = undefined;
   call.begin(undefined, prepared.input);
   if (id !== null && id !== "") {
     call.repeatOf = await deps.history.repeatOf(runId, invocationId, id, prepared.digest);
@@ -105,9 +107,10 @@ async function approve(call: Call, tool: Tool, { value: row, version }: ActionEn
       return other && awaitingOf(call, row, other);
     }
     case "denied": {
-      const why = request.reason === undefined ? "." : `: ${request.reason}`;
-      const message = `${tool.name} was denied by a person${why}`;
-      return call.deny(version, { decision: "deny", reason: "approval_denied", message }, row);
+      const { reason, decidedBy } = request;
+      const message = `${tool.name} was denied by a person${reason === undefined ? "." : `: ${reason}`}`;
+      const by = decidedBy === null ? {} : { decidedBy };
+      return call.deny(version, { decision: "deny", reason: "approval_denied", message, ...by }, row);
     }
     case "expired": {
       const message = `${tool.name} needs approval, and nobody decided in time. It was not executed.`;

@@ -377,11 +377,12 @@ describe("a call that needs approval", () => {
   it("what the policy forbids cannot be approved by an edit either; the events say what was written", async () => {
     const { tool, ran } = refund();
     const authorize = ({ input }: any) => (input.n > 100 ? deny("That is too much.") : allow());
-    const { executor, approvals, events } = setupWithApprovals([tool], { authorize });
+    const service = { mayDecide: () => true };
+    const { executor, approvals, events } = setupWithApprovals([tool], { authorize, service });
     const edit = async (n: number) => {
       const use = useOf(tool, { n: 50 });
       const paused: any = await executor.execute(use, PAUSE);
-      await approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n } });
+      await approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n } }, { id: "boss" });
       return executor.execute(use, PAUSE);
     };
     expect(await edit(500)).toMatchObject({
@@ -391,6 +392,9 @@ describe("a call that needs approval", () => {
       note: expect.stringContaining('{"n":500}'),
     });
     expect(ran).toHaveLength(0);
+    // The policy's answer, and not that of the person who approved.
+    expect(events.at(-1)).toMatchObject({ type: "tool.denied", reason: "policy" });
+    expect(events.at(-1)).not.toHaveProperty("decidedBy");
     expect(await edit(60)).toMatchObject({ status: "completed" });
     expect(ran.map(({ input }) => input)).toEqual([{ n: 60 }]);
     const decided = events.filter(({ type }) => type === "approval.decided");
@@ -517,6 +521,21 @@ describe("what changed since it was shown is asked again", () => {
     await approvals.decide(second!.id, DENY);
     expect(await running).toMatchObject({ status: "denied" });
     expect(ran).toHaveLength(0);
+  });
+
+  it("the arguments object, while it waits, into what needs nobody: it runs, on nobody's approval", async () => {
+    const { tool, ran } = refund({ needsApproval: ({ n }: any) => n > 100 });
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool, { n: 1000 });
+    const running = executor.execute(use, RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    use.input.n = 1;
+    await approvals.decide((await approvals.list())[0]!.id, APPROVE);
+    const outcome = await running;
+    expect(ran.map(({ input }) => input)).toEqual([{ n: 1 }]);
+    expect(outcome.status).toBe("completed");
+    expect(outcome.approval).toBeUndefined();
+    expect(await executor.action(outcome.actionId)).toMatchObject({ approvalId: null });
   });
 
   it.each<[string, (input: any) => void, string]>([
