@@ -458,6 +458,22 @@ describe("a call that needs approval", () => {
     expect(await run({ text: "other" })).toBe("awaiting_approval");
     expect(ran).toHaveLength(3);
   });
+
+  it("on an 'always' that is taken back while it waits for its turn: somebody is asked", async () => {
+    const first = Promise.withResolvers<void>();
+    const { tool, ran } = refund({ sequential: true, execute: ({ text }: any) => text === "first" && first.promise });
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const learned = useOf(tool, {});
+    const paused: any = await executor.execute(learned, PAUSE);
+    await approvals.decide(paused.approval.id, { ...APPROVE, always: { where: { schema: {} } } });
+    await executor.execute(learned, PAUSE);
+    const outcomes = executor.executeAll([useOf(tool, { text: "first" }), useOf(tool, { text: "second" })], PAUSE);
+    await until(async () => ran.length === 2 && (await approvals.list({ status: "approved" })).length === 3);
+    expect(await approvals.revoke((await approvals.grants())[0]!)).toBe(true);
+    first.resolve();
+    expect((await outcomes).map(({ status }) => status)).toEqual(["completed", "awaiting_approval"]);
+    expect(ran).toHaveLength(2);
+  });
 });
 
 describe("what changed since it was shown is asked again", () => {

@@ -132,7 +132,11 @@ export class ApprovalService implements Approvals {
     const askedDigest = await approvalDigest(ask);
     for (;;) {
       const found = await this.#rows.ofCall(ask);
-      if (found?.request.askedDigest === askedDigest) return this.#checked(found.request);
+      if (found?.request.askedDigest === askedDigest) {
+        const request = await this.#checked(found.request);
+        // It has not begun: an "always" that was revoked, or is over, covers it no more.
+        if (request.grantId === undefined || (await this.#grants.find(request)) !== undefined) return request;
+      }
       const older = found?.requests ?? [];
       const request = await this.#newRequest(ask, askedDigest, found?.request);
       const voided = await Promise.all(older.map((one) => this.#voided(one)));

@@ -197,7 +197,7 @@ export interface Approvals {
   /**
    * Asks, or finds the existing request: the same run, invocation and digest give the same row, even after a crash.
    * Another input or definition for the same invocation makes the old row void, in the same write, and asks again. If a
-   * grant covers the call, the row is already approved.
+   * grant covers the call, the row is already approved, as long as it does.
    */
   request(ask: ApprovalAsk): Promise<ApprovalRequest>;
   /**

@@ -214,6 +214,19 @@ describe('"always allow" too wide', () => {
     expect(await approvals.grants()).toHaveLength(1);
   });
 
+  it.each([
+    ["is taken back", async () => expect(await approvals.revoke((await approvals.grants())[0]!)).toBe(true)],
+    ["is over", async () => void (now += 3_600_000)],
+  ])("that %s covers no call that it has approved and that has not begun", async (_, end) => {
+    await always(small);
+    const call = ask(small);
+    const { id } = await approvals.request(call);
+    expect(await approvals.request(call)).toMatchObject({ id, status: "approved" });
+    await end();
+    expect(await approvals.request(call)).toMatchObject({ status: "pending", replaces: id });
+    expect(await approvals.get(id)).toMatchObject({ status: "void" });
+  });
+
   it("can be taken back, and does not come again", async () => {
     const { id } = await always(small);
     const [grant] = await approvals.grants();
