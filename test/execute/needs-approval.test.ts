@@ -81,6 +81,24 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("is given up while the first one only begins to wait", async () => {
+    const store = memoryStore();
+    const { tool, ran } = refund();
+    let isGivenUp = false;
+    const subscribe: Store["subscribe"] = async (prefix, listener) => {
+      if (prefix.startsWith("action/") && !isGivenUp) {
+        isGivenUp = true;
+        const outcome = await executor.execute(tool.use({}, { invocationId: "a" }), { ...RUN, abandon: true });
+        expect(outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
+      }
+      return store.subscribe(prefix, listener);
+    };
+    const { executor } = setupWithApprovals([tool], { store: { ...store, subscribe } });
+    const waiting = executor.execute(tool.use({}, { invocationId: "a" }), RUN);
+    expect(await waiting).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    expect(ran).toHaveLength(0);
+  });
+
   it("has its result though its 'always' cannot be stored", async () => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);

@@ -97,6 +97,28 @@ describe("events are gap-free", () => {
     expect(seen).toEqual(["approval.requested", "approval.decided"]);
   });
 
+  it("tells what became void, and then what is asked instead, though nobody else looks", async () => {
+    await service().request(ask("0"));
+    const stop = new AbortController();
+    const events = service().subscribe({ after: 1, signal: stop.signal });
+    const next = async () => short((await events.next()).value!);
+    const first = next();
+    await service().request(ask("0", { input: "another" }));
+    expect([await first, await next()]).toEqual(["2 approval.decided 0 void", "3 approval.requested 0 pending"]);
+    stop.abort();
+  });
+
+  it("each event has one number, though all look for the last one before any is written", async () => {
+    const later = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const put: Store["put"] = async (...args) => (await later(), store.put(...args));
+    const rows = await Promise.all(
+      Array.from({ length: 5 }, (_, at) => service({ ...store, put }).request(ask(`${at}`))),
+    );
+    expect(rows.map(({ seq }) => seq).toSorted()).toEqual([1, 2, 3, 4, 5]);
+    const decided = rows.map(({ id }) => service({ ...store, put }).decide(id, { decision: "deny" }));
+    expect((await Promise.all(decided)).map(({ decidedSeq }) => decidedSeq).toSorted()).toEqual([10, 6, 7, 8, 9]);
+  });
+
   it("tells what expired", async () => {
     const approvals = service();
     const { id } = await approvals.request(ask("0", { ttlMs: 20 }));
@@ -176,6 +198,14 @@ describe("a process that dies between two writes", () => {
       expect(told).toEqual([...new Set(told)]);
     },
   );
+
+  it("after the first event was written, and who knows the request decides it: that is an event of its own", async () => {
+    await service(dyingAfter(4)).request(ask("0"));
+    const [known] = await store.list("approval/id/");
+    const id = known!.key.slice("approval/id/".length);
+    expect(await service().decide(id, { decision: "approve" })).toMatchObject({ seq: 1, decidedSeq: 2 });
+    expect(await store.list("approval/log/default/")).toHaveLength(2);
+  });
 
   it.each([0, 1, 2])("leaves nothing behind for ever of a request that never came (%i writes)", async (writes) => {
     await dieAfter(writes);

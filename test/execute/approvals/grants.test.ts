@@ -183,6 +183,14 @@ describe('"always allow" too wide', () => {
     expect((await approvals.get(id))?.status).toBe("pending");
   });
 
+  it("is listed with those of its scope", async () => {
+    await always(small);
+    expect(await approvals.grants("default")).toMatchObject([
+      { scope: "default", requestedBy: "bob", grantedBy: "ada" },
+    ]);
+    expect(await approvals.grants("other")).toEqual([]);
+  });
+
   it("is learned from no request that was approved once, and takes no room for ever", async () => {
     const { id } = await approvals.request(ask(small));
     await approvals.decide(id, { decision: "approve" }, ada);

@@ -42,6 +42,17 @@ describe.each([
   });
 });
 
+it("nobody is known by an empty name", async () => {
+  const service = new ApprovalService({ store: memoryStore(), mayDecide: () => true });
+  const statusOf = async (principal: unknown) => {
+    const authenticate = () => ({ principal }) as never;
+    const handle = approvalHandler({ service, authenticate, origins: [], allowNoOrigin: true });
+    return (await handle(new Request("https://api.example/approvals"))).status;
+  };
+  expect(await statusOf({ id: "ada" })).toBe(200);
+  for (const principal of [{ id: "" }, { id: 7 }, {}, null]) expect(await statusOf(principal)).toBe(401);
+});
+
 it("nobody is known until a time that is none", async () => {
   const service = new ApprovalService({ store: memoryStore(), mayDecide: () => true });
   const at = async (expiresAt: unknown) => {

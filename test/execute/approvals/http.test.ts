@@ -168,6 +168,11 @@ describe("deciding", () => {
     for (let at = 0; at < 4; at++) statuses.push((await post(approve("apr_1"))).status);
     expect(statuses).toEqual([404, 404, 404, 429]);
     expect((await post(approve("apr_1"), { authorization: "Bearer zoe@acme" })).status).toBe(404);
+    use({ rateLimit: { perSecond: 1_000, burst: 1 } });
+    for (let at = 0; at < 3; at++) {
+      expect((await post(approve("apr_1"))).status).toBe(404);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   });
 
   it('"error leakage": what fails inside is not told', async () => {

@@ -176,6 +176,13 @@ describe('"approval TOCTOU": digest differs -> new approval, old void', () => {
     expect((await service().request(ask({ input }))).status).toBe("pending");
   });
 
+  it("what was denied stays so", async () => {
+    const before = await service().request(ask());
+    await service().decide(before.id, { decision: "deny" });
+    expect(await service().request(ask({ input: {} }))).toMatchObject({ status: "pending", replaces: before.id });
+    expect(await service().get(before.id)).toMatchObject({ status: "denied" });
+  });
+
   it("tells whoever waits for the old one", async () => {
     const row = await service().request(ask());
     const waiting = service().await(row.id);
@@ -191,6 +198,35 @@ describe('"approval TOCTOU": digest differs -> new approval, old void', () => {
     expect(await store.list("approval/id/")).toHaveLength(all.length);
     await service().forget("run_1");
     expect(await store.list("approval/id/")).toEqual([]);
+  });
+});
+
+it("fails, and does not go on trying, where the store takes no request", async () => {
+  const down = new ToolError("store_failed", "Down.");
+  const put: Store["put"] = (key, ...rest) => (key.includes("/call/") ? Promise.reject(down) : store.put(key, ...rest));
+  await expect(service({ store: { ...store, put } }).request(ask())).rejects.toBe(down);
+});
+
+describe("a request whose time is over", () => {
+  const early = Date.now();
+  const late = () => early + 86_400_001;
+
+  it("is expired at the first look", async () => {
+    const { id } = await service({ now: () => early }).request(ask());
+    expect(await service({ now: late }).get(id)).toMatchObject({ status: "expired", decidedBy: null });
+  });
+
+  it("is what was decided while that is written", async () => {
+    const { id } = await service({ now: () => early }).request(ask());
+    let reads = 0;
+    const get: Store["get"] = async (key) => {
+      // Read as pending, and then again, to be written.
+      const isSecond = key.includes("/call/") && ++reads === 2;
+      if (isSecond) await service({ now: () => early }).decide(id, { decision: "approve" });
+      return store.get(key);
+    };
+    expect(await service({ now: late, store: { ...store, get } }).get(id)).toMatchObject({ status: "approved" });
+    expect(await service({ now: late }).get(id)).toMatchObject({ status: "approved" });
   });
 });
 
