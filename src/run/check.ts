@@ -1,10 +1,12 @@
 import { checkContext, typeName } from "../execute/context.ts";
+import type { KnownTools } from "../execute/known-tools.ts";
 import { checkedChoice } from "../tool/choice.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
 import { checkMs } from "../time.ts";
 import type { OrchestratorOptions } from "./orchestrator.ts";
-import type { ResumeOptions, RunContext, RunOptions } from "./types.ts";
+import type { ResumeOptions, RunContext, RunOptions, StepChange } from "./types.ts";
 
 /** Finds callers' mistakes before anything is asked or stored. All of these throw a TypeError. */
 
@@ -68,9 +70,6 @@ export function checkRunOptions(options: RunOptions): void {
   // Providers refuse an empty text, and every later request with it in the history. Next to messages it is left out.
   if (input?.trim() === "" && !(Array.isArray(messages) && messages.length > 0))
     throw new TypeError("input is empty: there is nothing to say.");
-  if (messages !== undefined && !Array.isArray(messages)) {
-    throw new TypeError(`messages is a list in the provider's own form, got ${typeName(messages)}.`);
-  }
   if (whenOpen !== undefined && whenOpen !== "refuse" && whenOpen !== "cancel") {
     throw new TypeError(`whenOpen is "refuse" or "cancel", got ${JSON.stringify(whenOpen)}.`);
   }
@@ -81,20 +80,48 @@ export function checkRunOptions(options: RunOptions): void {
   checkRunContext(options);
 }
 
-/** Messages in another provider's format would make every further request of the conversation fail. */
-export function checkMessages(messages: readonly unknown[], model: Model): void {
+/**
+ * Messages in another provider's format would make every further request of the conversation fail.
+ *
+ * @param name what they are, for the error
+ */
+export function checkMessages(messages: unknown, model: Model, name = "messages"): void {
+  const { name: wire } = model.adapter;
+  if (!Array.isArray(messages))
+    throw new TypeError(`${name} is a list in the form of ${wire}, got ${typeName(messages)}.`);
   // Some checks only apply once the conversation has continued.
   const next: unknown = messages.length > 0 ? model.userMessage("Go on.") : undefined;
   for (const [index, message] of messages.entries()) {
     if (typeof message !== "object" || message === null) {
-      throw new TypeError(`messages[${index}] is an object, got ${typeName(message)}.`);
+      throw new TypeError(`${name}[${index}] is an object, got ${typeName(message)}.`);
     }
     try {
       model.pair([message, next]);
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new TypeError(`messages[${index}] is not in the form of ${model.adapter.name}: ${why}`, { cause });
+      throw new TypeError(`${name}[${index}] is not in the form of ${wire}: ${why}`, { cause });
     }
+  }
+}
+
+/** Checks what `prepareStep` returned, in a run of this wire. */
+export function checkChange(change: StepChange, wire: string, known: KnownTools): void {
+  if (typeof change !== "object") {
+    throw new TypeError(`prepareStep returns an object, { tools, stop, … }, or nothing; got ${typeName(change)}.`);
+  }
+  checkOptionNames("The result of prepareStep", change, CHANGE);
+  const { model, tools, instructions, toolChoice } = change;
+  if (model !== undefined && model?.adapter?.name !== wire) {
+    const got = model?.adapter?.name ?? typeName(model);
+    throw new TypeError(`prepareStep returned a model of ${got}; the run is in ${wire}.`);
+  }
+  if (instructions !== undefined && typeof instructions !== "string") {
+    throw new TypeError(`The instructions of prepareStep are a text, got ${typeName(instructions)}.`);
+  }
+  if (toolChoice !== undefined) checkedChoice(toolChoice);
+  for (const { name } of tools === undefined ? [] : toolList(tools)) {
+    if (known.get(name) !== undefined) continue;
+    throw new TypeError(`prepareStep returned a tool ${name}, which new Orchestrator() was not given.`);
   }
 }
 
@@ -130,6 +157,15 @@ const OPTIONS: OptionNames<OrchestratorOptions> = {
   prepareStep: true,
   onEvent: true,
   leaseMs: true,
+};
+
+const CHANGE: OptionNames<StepChange> = {
+  model: true,
+  messages: true,
+  tools: true,
+  instructions: true,
+  toolChoice: true,
+  stop: true,
 };
 
 const CONTEXT: OptionNames<RunContext> = { signal: true, principal: true, requestId: true, context: true };

@@ -1,8 +1,6 @@
-import type { ToolChoice } from "../tool/choice.ts";
 import { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
-import { isOffered } from "../execute/gate.ts";
 import type { Schedule } from "../execute/schedule.ts";
 import { unlessAborted } from "../execute/unless-aborted.ts";
 import { isStoreFailure } from "../store/errors.ts";
@@ -15,6 +13,8 @@ import type { Checkpoint, HeadChange } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
+import { isDependent } from "./partition.ts";
+import { prepareTurn } from "./prepare.ts";
 import { openOf } from "./result.ts";
 import {
   addUsage,
@@ -24,15 +24,11 @@ import {
   failedTurns,
   isHandedOut,
   latest,
-  messagesOf,
   openTurn,
   rowsThatCount,
-  turnsOfRun,
 } from "./rows.ts";
-import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
 import { stopwatch } from "./stopwatch.ts";
-import { transcriptOf } from "./transcript.ts";
 import { askModel, isAborted } from "./turn.ts";
 import type { RunContext, Standing } from "./types.ts";
 
@@ -101,7 +97,7 @@ export class Loop {
           ? await this.#settle(open)
           : isOver(last)
             ? COMPLETED
-            : (this.#limit() ?? (await this.#ask(last)));
+            : (this.#limit() ?? (await this.#ask()));
       if (stop !== undefined) return stop;
     }
   }
@@ -161,7 +157,7 @@ export class Loop {
   }
 
   /** One turn of the model. */
-  async #ask(last: Row): Promise<Stop | undefined> {
+  async #ask(): Promise<Stop | undefined> {
     const { executor, limits, maxCutTurns } = this.#deps;
     const { rows, head } = this.#checkpoint;
     const { conversationId, runId, epoch, used } = head;
@@ -169,7 +165,8 @@ export class Loop {
     const turn = rows.filter(({ kind }) => kind === "turn").length;
     await this.#pause();
     if (this.#signal.aborted) return aborted(this.#signal);
-    const step = await unlessAborted(() => this.#prepare(last), this.#signal);
+    const prepare = () => prepareTurn(this.#deps, this.#checkpoint, this.#context, this.#signal);
+    const step = await unlessAborted(prepare, this.#signal);
     if (step === undefined) return aborted(this.#signal);
     const { stop, ...prepared } = step;
     if (stop === true) return COMPLETED;
@@ -226,43 +223,6 @@ export class Loop {
     if (failed === 0 || retryDelayMs === 0) return;
     // Jitter: requests that failed together should not be retried together.
     await pause(Math.min(retryDelayMs * 2 ** (failed - 1) * (1 + Math.random()), MAX_DELAY_MS), this.#signal);
-  }
-
-  /**
-   * What the model is asked with, and whether it is asked. Calls and results are paired here, at the last moment before
-   * the request.
-   */
-  async #prepare(last: Row) {
-    const { trim, model, tools, prepareStep } = this.#deps;
-    const { rows, head } = this.#checkpoint;
-    const behavior = latest(rows, "behavior");
-    const all = messagesOf(rows, "turn");
-    const request = {
-      messages: (await trim?.(all)) ?? all,
-      tools: tools.all().filter((tool) => isOffered(tool, behavior)),
-      instructions: latest(rows, "instructions"),
-      toolChoice: last.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
-    };
-    const { principal, requestId, context } = this.#context;
-    const change =
-      (await prepareStep?.({
-        ...request,
-        principal,
-        requestId,
-        context,
-        signal: this.#signal,
-        behavior,
-        conversationId: head.conversationId,
-        step: turnsOfRun(rows).length,
-        transcript: () => transcriptOf(this.#deps, this.#checkpoint),
-      })) ?? {};
-    const { model: asked = model, messages = request.messages, tools: offered = request.tools } = change;
-    const { instructions = request.instructions, toolChoice = request.toolChoice, stop } = change;
-    const { name } = model.adapter;
-    if (asked.adapter.name !== name) {
-      throw new TypeError(`prepareStep returned a model of ${asked.adapter.name}; the run is in ${name}.`);
-    }
-    return { stop, model: asked, messages: model.pair(messages), tools: offered, instructions, toolChoice };
   }
 
   async #putResults(settled: readonly Settled[], used: { calls?: number; activeMs?: number }): Promise<void> {

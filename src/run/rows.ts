@@ -57,8 +57,8 @@ export function isGiven(rows: readonly Row[], index: unknown): boolean {
 }
 
 /** The messages of the {@link rowsThatCount}. */
-export function messagesOf(rows: readonly Row[], next?: Row["kind"]): unknown[] {
-  return rowsThatCount(rows, next).flatMap(({ messages }) => messages);
+export function messagesOf(rows: readonly Row[]): unknown[] {
+  return rowsThatCount(rows).flatMap(({ messages }) => messages);
 }
 
 /** The turns since the last input. */

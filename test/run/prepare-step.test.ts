@@ -214,6 +214,39 @@ describe("prepareStep", () => {
     await expect(orchestrator.run({ conversationId, input })).rejects.toThrow(/anthropic.*openai-chat/);
   });
 
+  it.each<[message: RegExp, returned: unknown]>([
+    [/prepareStep returns an object.*got string/, "stop"],
+    [/prepareStep has no option "activeTools".*It has model, messages, tools/, { activeTools: ["read"] }],
+    [/Did you mean toolChoice\?/, { toolchoice: "none" }],
+    [/prepareStep returned a model of string; the run is in openai-chat/, { model: "gpt-5" }],
+    [/prepareStep\(\)\.messages is a list in the form of openai-chat, got string/, { messages: "Hi" }],
+    [/prepareStep\(\)\.messages\[0\] is an object, got null/, { messages: [null] }],
+    [/prepareStep\(\)\.messages\[0\] is not in the form of openai-chat/, { messages: [{ parts: [] }] }],
+    [/a tool is made by defineTool/, { tools: ["read"] }],
+    [/prepareStep returned a tool other, which new Orchestrator\(\) was not given/, { tools: [external("other")] }],
+    [/instructions of prepareStep are a text, got number/, { instructions: 5 }],
+    [/"auto", "none", "required".*got "any"/, { toolChoice: "any" }],
+  ])("refuses what it may not return, %s, and the run can be resumed", async (message, returned) => {
+    const model = scripted({ text: "Hi." });
+    const { make } = setup(model, ["read"]);
+    const broken = make({ prepareStep: () => returned as never });
+    const failure = await broken.run({ conversationId, input }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(TypeError);
+    expect((failure as TypeError).message).toMatch(message);
+    expect(model.requests).toEqual([]);
+    expect(await make().resume(conversationId)).toMatchObject({ status: "completed", content: "Hi." });
+  });
+
+  it.each<[message: RegExp, returned: unknown]>([
+    [/trim\(\) is a list in the form of openai-chat, got string/, "Hi"],
+    [/trim\(\)\[0\] is an object, got undefined/, [undefined]],
+    [/trim\(\)\[0\] is not in the form of openai-chat: it has no role/, [{ content: "Hi" }]],
+  ])("refuses what trim may not return, %s", async (message, returned) => {
+    const { make } = setup(scripted({ text: "Hi." }), []);
+    await expect(make({ trim: () => returned as never }).run({ conversationId, input })).rejects.toThrow(message);
+    expect(await make().resume(conversationId)).toMatchObject({ status: "completed", content: "Hi." });
+  });
+
   it("hands a conversation from one agent to another", async () => {
     const model = scripted(callOf("transfer_to_refunds"), callOf("refund"), { text: "Refunded." }, { text: "Bye." });
     const transfer = defineTool({

@@ -1,0 +1,53 @@
+import { isOffered } from "../execute/gate.ts";
+import type { ToolChoice } from "../tool/choice.ts";
+import { checkChange, checkMessages } from "./check.ts";
+import type { StoredRun } from "./checkpoint.ts";
+import type { RunDeps } from "./deps.ts";
+import { latest, rowsThatCount, turnsOfRun } from "./rows.ts";
+import { transcriptOf } from "./transcript.ts";
+import type { RunContext } from "./types.ts";
+
+/**
+ * What the model is asked with for the next turn, and whether it is asked. Calls and results are paired here, at the
+ * last moment before the request.
+ *
+ * @throws TypeError for what `trim` or `prepareStep` may not return; whatever they throw
+ */
+export async function prepareTurn(
+  deps: RunDeps,
+  stored: Pick<StoredRun, "head" | "rows">,
+  { principal, requestId, context }: RunContext,
+  signal: AbortSignal,
+) {
+  const { trim, model, tools, prepareStep } = deps;
+  const { rows, head } = stored;
+  const behavior = latest(rows, "behavior");
+  const counted = rowsThatCount(rows, "turn");
+  const last = counted.at(-1);
+  const all = counted.flatMap(({ messages }) => messages);
+  const trimmed = (await trim?.(all)) ?? all;
+  if (trimmed !== all) checkMessages(trimmed, model, "trim()");
+  const request = {
+    messages: trimmed,
+    tools: tools.all().filter((tool) => isOffered(tool, behavior)),
+    instructions: latest(rows, "instructions"),
+    toolChoice: last?.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
+  };
+  const change =
+    (await prepareStep?.({
+      ...request,
+      principal,
+      requestId,
+      context,
+      signal,
+      behavior,
+      conversationId: head.conversationId,
+      step: turnsOfRun(rows).length,
+      transcript: () => transcriptOf(deps, stored),
+    })) ?? {};
+  checkChange(change, model.adapter.name, tools);
+  const { model: asked = model, messages = trimmed, tools: offered = request.tools } = change;
+  const { instructions = request.instructions, toolChoice = request.toolChoice, stop } = change;
+  if (messages !== trimmed) checkMessages(messages, model, "prepareStep().messages");
+  return { stop, model: asked, messages: model.pair(messages), tools: offered, instructions, toolChoice };
+}
