@@ -60,17 +60,16 @@ export class Answers {
    */
   async add(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<void> {
     for (;;) {
-      const rows = await this.#read();
-      for (const { toolCallId } of answers) refuse(toolCallId, this.#known, calls);
-      if (await this.#put(rows, answers)) return;
+      const rows = await this.check(answers, calls);
+      if (answers.length === 0 || (await this.#put(rows, answers))) return;
     }
   }
 
-  /** Throws what {@link add} would throw. */
-  async check(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<void> {
-    if (answers.length === 0) return;
-    const known = await this.read();
-    for (const { toolCallId } of answers) refuse(toolCallId, known, calls);
+  /** Throws what {@link add} would throw. @returns how many rows there are */
+  async check(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<number> {
+    const rows = answers.length === 0 ? 0 : await this.#read();
+    for (const { toolCallId } of answers) refuse(toolCallId, this.#known, calls);
+    return rows;
   }
 
   /** Ends the calls that have timed out. */

@@ -1,6 +1,6 @@
 import type { ToolUse } from "../tool/use.ts";
 import { alreadyAnswered, Answers, answersOf, type Answer } from "./answers.ts";
-import { readEnd, readRowAt, type StoredRun } from "./checkpoint.ts";
+import { readEnd, readRowAt, type RunEnd, type StoredRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
 import { unknownRun } from "./errors.ts";
 import type { CallRecord, Row } from "./format.ts";
@@ -46,36 +46,35 @@ export class Inbox {
    *
    * @throws ToolError `unknown_run`, `unknown_call`, `already_answered`, `invalid_result`
    */
-  async handIn(conversationId: string, inputs: readonly ToolResultInput[], known?: StoredRun): Promise<void> {
-    const { log, answers, calls } = await this.#checked(conversationId, inputs, known);
+  async handIn(conversationId: string, inputs: readonly ToolResultInput[]): Promise<void> {
+    const end = await readEnd(this.#deps.store, conversationId);
+    if (end === undefined) throw unknownRun(conversationId);
+    const { log, answers, calls } = await this.#checked(end, inputs);
     await log.add(answers, calls);
   }
 
-  /** Throws what {@link handIn} would throw, and takes nothing. */
-  async check(stored: StoredRun, inputs: readonly ToolResultInput[]): Promise<void> {
-    const { log, answers, calls } = await this.#checked(stored.head.conversationId, inputs, stored);
+  /** Throws what {@link handIn} would throw. @returns what takes the results then */
+  async check({ head, rows }: StoredRun, inputs: readonly ToolResultInput[]): Promise<() => Promise<void>> {
+    const { log, answers, calls } = await this.#checked({ head, last: rows.at(-1) }, inputs);
     await log.check(answers, calls);
+    return () => log.add(answers, calls);
   }
 
-  async #checked(conversationId: string, inputs: readonly ToolResultInput[], known: StoredRun | undefined) {
+  async #checked({ head, last }: RunEnd, inputs: readonly ToolResultInput[]) {
     const { store, tools, model, validateResults } = this.#deps;
+    const { conversationId } = head;
     const live = this.#live.get(conversationId);
-    const end = known === undefined ? await readEnd(store, conversationId) : { ...known, last: known.rows.at(-1) };
-    if (end === undefined) throw unknownRun(conversationId);
-    const { head, last } = end;
     const open = last && openTurn([last]);
-    const turn = live ?? open;
-    const given = turn?.calls.filter(isHandedOut) ?? [];
-    const answers = answersOf(inputs, (input) => checkResult(input, given, tools, model, validateResults));
-    const waiting = live?.calls ?? open?.calls.filter((call) => isTold(call, head)) ?? [];
+    const calls = live?.calls ?? open?.calls.filter((call) => isTold(call, head)) ?? [];
+    const answers = answersOf(inputs, (input) => checkResult(input, calls, tools, model, validateResults));
     for (const { toolCallId: id } of answers) {
       const at = turnOfCall(id);
       // A call of the open turn may still be answered; later rows do not exist yet.
       if (at === undefined || at >= (open === undefined ? head.rows : head.rows - 1)) continue;
-      const row = known === undefined ? await readRowAt(store, conversationId, at) : known.rows[at];
+      const row = await readRowAt(store, conversationId, at);
       if (isOf(id, row)) throw alreadyAnswered(id, "the run has gone on with it, or without one");
     }
-    return { answers, log: this.#log(conversationId, turn?.turnId ?? "none"), calls: waiting };
+    return { answers, calls, log: this.#log(conversationId, (live ?? open)?.turnId ?? "none") };
   }
 
   #log(conversationId: string, turnId: string): Answers {

@@ -280,13 +280,13 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     this.#checkWire(before);
     if (isHeld(before.head)) throw busy(conversationId);
     // First, what may be refused, for a completed run too: the error says which results it already has.
-    await this.#inbox.check(before, toolResults);
+    const handIn = await this.#inbox.check(before, toolResults);
     const decisions = await this.#decisionsOf(before, approvals);
     if (before.head.status === "completed") throw notWaiting(conversationId);
     for (const { id, principal, ...decision } of decisions) {
       await this.#deps.approvals!.decide(id, decision, principal);
     }
-    if (toolResults.length > 0) await this.#inbox.handIn(conversationId, toolResults, before);
+    await handIn();
     const checkpoint = await this.#take(before, toolResults.length + approvals.length > 0, signal);
     if (checkpoint === undefined) return (await this.get(conversationId))!;
     return this.#work(checkpoint, options, emit, async (_, tell) => {
