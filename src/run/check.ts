@@ -11,11 +11,8 @@ import type { ResumeOptions, RunContext, RunOptions, StepChange } from "./types.
 /** Finds callers' mistakes before anything is asked or stored. All of these throw a TypeError. */
 
 export function checkParts(options: OrchestratorOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`new Orchestrator() takes { model, store, tools }, got ${typeName(options)}.`);
-  }
   checkOptionNames("new Orchestrator()", options, OPTIONS);
-  const { model, store, approvals, executor, onEvent, trim, prepareStep } = options;
+  const { model, store, approvals, executor } = options;
   const { retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
   checkMs("leaseMs", leaseMs);
   if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
@@ -41,27 +38,23 @@ export function checkParts(options: OrchestratorOptions): void {
     const what = executor.approvals === undefined ? "none" : "another one";
     throw new TypeError(`The executor asks the approvals it was made with, and has ${what}: give it this one.`);
   }
-  if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
-  if (trim !== undefined && typeof trim !== "function") throw new TypeError("trim is a function.");
-  if (prepareStep !== undefined && typeof prepareStep !== "function") {
-    throw new TypeError("prepareStep is a function.");
+  for (const name of ["onEvent", "trim", "prepareStep"] as const) {
+    const value: unknown = options[name];
+    if (value !== undefined && typeof value !== "function") {
+      throw new TypeError(`${name} is a function, got ${typeName(value)}.`);
+    }
   }
 }
 
 export function checkId(conversationId: unknown): void {
   if (typeof conversationId === "string" && conversationId !== "") return;
-  throw new TypeError(
-    `A conversationId is a text, got ${conversationId === "" ? "an empty one" : typeof conversationId}.`,
-  );
+  throw new TypeError(`A conversationId is a text, got ${typeName(conversationId)}.`);
 }
 
 /** Checks what the model would be asked with, and what would be stored for good. */
 export function checkRunOptions(options: RunOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`run() takes an object: run({ input: "Hello" }), got ${typeName(options)}.`);
-  }
   checkOptionNames("run()", options, RUN_OPTIONS);
-  const { input, messages, whenOpen, whenBusy, toolChoice } = options;
+  const { input, messages, toolChoice } = options;
   for (const name of ["input", "instructions", "behavior"] as const) {
     const value = options[name];
     if (value !== undefined && typeof value !== "string")
@@ -70,11 +63,13 @@ export function checkRunOptions(options: RunOptions): void {
   // Providers refuse an empty text, and every later request with it in the history. Next to messages it is left out.
   if (input?.trim() === "" && !(Array.isArray(messages) && messages.length > 0))
     throw new TypeError("input is empty: there is nothing to say.");
-  if (whenOpen !== undefined && whenOpen !== "refuse" && whenOpen !== "cancel") {
-    throw new TypeError(`whenOpen is "refuse" or "cancel", got ${JSON.stringify(whenOpen)}.`);
-  }
-  if (whenBusy !== undefined && whenBusy !== "refuse" && whenBusy !== "wait") {
-    throw new TypeError(`whenBusy is "refuse" or "wait", got ${JSON.stringify(whenBusy)}.`);
+  for (const [name, other] of [
+    ["whenOpen", "cancel"],
+    ["whenBusy", "wait"],
+  ] as const) {
+    const { [name]: value = "refuse" } = options;
+    if (value === "refuse" || value === other) continue;
+    throw new TypeError(`${name} is "refuse" or "${other}", got ${JSON.stringify(value)}.`);
   }
   if (toolChoice !== undefined) checkedChoice(toolChoice);
   checkRunContext(options);
@@ -106,10 +101,7 @@ export function checkMessages(messages: unknown, model: Model, name = "messages"
 
 /** Checks what `prepareStep` returned, in a run of this wire. */
 export function checkChange(change: StepChange, wire: string, known: KnownTools): void {
-  if (typeof change !== "object") {
-    throw new TypeError(`prepareStep returns an object, { tools, stop, … }, or nothing; got ${typeName(change)}.`);
-  }
-  checkOptionNames("The result of prepareStep", change, CHANGE);
+  checkOptionNames("The result of prepareStep()", change, CHANGE);
   const { model, tools, instructions, toolChoice } = change;
   if (model !== undefined && model?.adapter?.name !== wire) {
     const got = model?.adapter?.name ?? typeName(model);
@@ -126,9 +118,6 @@ export function checkChange(change: StepChange, wire: string, known: KnownTools)
 }
 
 export function checkResumeOptions(options: ResumeOptions): void {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new TypeError(`resume() takes an object: resume(id, { toolResults }), got ${typeName(options)}.`);
-  }
   checkOptionNames("resume()", options, RESUME_OPTIONS);
   const { approvals } = options;
   if (approvals !== undefined && !Array.isArray(approvals)) {

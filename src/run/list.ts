@@ -1,4 +1,3 @@
-import { typeName } from "../execute/context.ts";
 import type { Store } from "../store/store.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { checkId } from "./check.ts";
@@ -42,9 +41,6 @@ function summaryOf(key: string, value: unknown): RunSummary | undefined {
 }
 
 function checkedList(options: ListRuns): ListRuns {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`list() takes an object: list({ limit: 20, after }), got ${typeName(options)}.`);
-  }
   checkOptionNames("list()", options, OPTIONS);
   const { limit, after } = options;
   if (limit !== undefined && limit !== Infinity && !(Number.isSafeInteger(limit) && limit > 0)) {

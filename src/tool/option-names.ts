@@ -4,7 +4,7 @@ import { unknownKey } from "../schema/json.ts";
 export type OptionNames<T> = Readonly<Record<keyof T, true>>;
 
 /**
- * Refuses an option that does not exist: a rule, a limit or a filter with a typo in its name would be none. The compiler
+ * Refuses what is no object, and an option that does not exist: a rule, a limit or a filter with a typo in its name would be none. The compiler
  * does not see it in JavaScript, in an object that is spread or kept in a variable, and behind a cast.
  *
  * @param taker who takes the options: `mcpTools()`
@@ -12,6 +12,10 @@ export type OptionNames<T> = Readonly<Record<keyof T, true>>;
  */
 export function checkOptionNames(taker: string, options: object, known: Readonly<Record<string, true>>): void {
   const names = Object.keys(known);
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    const got = options === null ? "null" : Array.isArray(options) ? "an array" : typeof options;
+    throw new TypeError(`${taker} takes an object, { ${names.join(", ")} }, got ${got}.`);
+  }
   const unknown = unknownKey(options, names);
   if (unknown === undefined) return;
   const meant = didYouMean(unknown, names);

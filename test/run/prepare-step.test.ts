@@ -215,8 +215,8 @@ describe("prepareStep", () => {
   });
 
   it.each<[message: RegExp, returned: unknown]>([
-    [/prepareStep returns an object.*got string/, "stop"],
-    [/prepareStep has no option "activeTools".*It has model, messages, tools/, { activeTools: ["read"] }],
+    [/result of prepareStep\(\) takes an object, .*, got string/, "stop"],
+    [/result of prepareStep\(\) has no option "activeTools".*It has model, messages, tools/, { activeTools: ["read"] }],
     [/Did you mean toolChoice\?/, { toolchoice: "none" }],
     [/prepareStep returned a model of string; the run is in openai-chat/, { model: "gpt-5" }],
     [/prepareStep\(\)\.messages is a list in the form of openai-chat, got string/, { messages: "Hi" }],
