@@ -1,4 +1,4 @@
-import { isToolError } from "../errors.ts";
+import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { JobResult } from "./job.ts";
 
@@ -35,7 +35,7 @@ export async function claim(store: Store, idempotencyKey: string, worker: string
         },
       };
     } catch (error) {
-      if (!isToolError(error) || error.code !== "version_conflict") throw error;
+      if (!isConflict(error)) throw error;
     }
     const entry = await store.get<Claim>(key);
     if (entry !== undefined) return entry.value;
