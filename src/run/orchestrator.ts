@@ -1,6 +1,5 @@
 import { isToolError, ToolError } from "../errors.ts";
-import { checkDecision } from "../execute/approvals/decision.ts";
-import type { Approvals, Principal } from "../execute/approvals/types.ts";
+import type { Approvals } from "../execute/approvals/types.ts";
 import { ToolExecutor } from "../execute/executor.ts";
 import { knownTools, type KnownTools } from "../execute/known-tools.ts";
 import { parseJson } from "../json/parse.ts";
@@ -12,6 +11,7 @@ import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
 import { Checkpoint, FRESH, isHeld, readBegun, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
+import { decisionsOf } from "./decisions.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notGiven, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
@@ -25,7 +25,6 @@ import { isGiven, isGivenUp, openTurn } from "./rows.ts";
 import { openStream, type RunStream } from "./run-stream.ts";
 import { transcriptOf, type TranscriptEntry } from "./transcript.ts";
 import type {
-  ApprovalInput,
   ListRuns,
   OrchestrationResult,
   PrepareStep,
@@ -281,7 +280,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     if (isHeld(before.head)) throw busy(conversationId);
     // First, what may be refused, for a completed run too: the error says which results it already has.
     const handIn = await this.#inbox.check(before, toolResults);
-    const decisions = await this.#decisionsOf(before, approvals);
+    const decisions = await decisionsOf(this.#deps, before, approvals);
     if (before.head.status === "completed") throw notWaiting(conversationId);
     for (const { id, principal, ...decision } of decisions) {
       await this.#deps.approvals!.decide(id, decision, principal);
@@ -292,43 +291,6 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     return this.#work(checkpoint, options, emit, async (_, tell) => {
       await tell({ type: "run.resumed", conversationId, runId: checkpoint.head.runId });
     });
-  }
-
-  /**
-   * Checks, before any is decided, that they belong to this run. Those that will be refused (already decided, or
-   * reserved to somebody else), or may be (an edited input), come first, so that nothing has changed if one is.
-   */
-  async #decisionsOf({ head }: StoredRun, approvals: readonly ApprovalInput[]): Promise<readonly ApprovalInput[]> {
-    if (approvals.length === 0) return [];
-    const service = this.#deps.approvals;
-    if (service === undefined) {
-      throw new TypeError("To decide approvals with resume(), give new Orchestrator() an ApprovalService.");
-    }
-    const { conversationId, runId } = head;
-    const ranked: { readonly rank: number; readonly input: ApprovalInput }[] = [];
-    /** What each principal may decide: asked once, since the answer is all requests of the run. */
-    const lists: { readonly principal: Principal | undefined; readonly open: ReadonlySet<string> }[] = [];
-    for (const input of approvals) {
-      const { id, principal, ...decision } = input;
-      checkDecision(decision);
-      if ((await service.get(id))?.runId !== runId) {
-        throw new ToolError(
-          "approval_not_found",
-          `No call of conversation ${conversationId} waits for the approval ${JSON.stringify(id)}. Nothing was changed.`,
-        );
-      }
-      if (ranked.some((before) => before.input.id === id)) {
-        throw new ToolError("already_decided", `The approval ${id} is decided twice at once. Nothing was changed.`);
-      }
-      let list = lists.find((one) => isSame(one.principal, principal));
-      if (list === undefined) {
-        const requests = await service.list({ runId, status: "pending", principal });
-        lists.push((list = { principal, open: new Set(requests.map((request) => request.id)) }));
-      }
-      const rank = !list.open.has(id) ? 0 : decision.editedInput !== undefined ? 1 : 2;
-      ranked.push({ rank, input });
-    }
-    return ranked.toSorted((a, b) => a.rank - b.rank).map(({ input }) => input);
   }
 
   /**
@@ -460,11 +422,6 @@ function freshStart({ head, rows }: StoredRun, limits: Limits): HeadChange {
   if (error === null || !LIMITS.has(error.code)) return { error: null };
   const isOfCalls = openTurn(rows) !== undefined;
   return { error: null, lifted: isOfCalls ? liftCalls(used, lifted, limits) : used, liftedRows: head.rows };
-}
-
-/** Usually written anew for each decision. */
-function isSame(one: Principal | undefined, other: Principal | undefined): boolean {
-  return Object.keys({ ...one, ...other }).every((key) => one?.[key] === other?.[key]);
 }
 
 /** Invalid options are refused later, where all of them are checked. */
