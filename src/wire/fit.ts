@@ -1,6 +1,5 @@
 import { lastMade } from "../json/index.ts";
-import { MAX_DIGITS } from "./json-text.ts";
-import { MAX_SLOT_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
+import { MAX_DIGITS, MAX_SLOT_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 // Constants of this module, since they are read for every event: see SLOT.

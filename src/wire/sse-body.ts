@@ -2,11 +2,13 @@ import type { DataReader } from "./data.ts";
 import type { DecoderOptions } from "./decoder.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, lookAnew } from "./fit.ts";
+import { placesOf } from "./places.ts";
 import { createSseReader, type SseReader } from "./sse-reader.ts";
 import { plainEventOf } from "./sse.ts";
 import type { Template } from "./template.ts";
-import { indexIn, Templates, textIn, valueIn } from "./templates.ts";
+import { indexIn, Templates, textIn } from "./templates.ts";
 import { decodeUtf8 } from "./utf8.ts";
+import { valueIn } from "./value-template.ts";
 
 const LF = 10;
 const CR = 13;
@@ -99,7 +101,8 @@ export class SseBody {
     const { delta } = this.#fitted!;
     if (delta === undefined) return;
     // What fits such a template is a plain event with the delta's places.
-    this.#fitted = deltaTemplateOf(plainEventOf(decodeUtf8(event)!)!, delta, true)!;
+    const plain = plainEventOf(decodeUtf8(event)!)!;
+    this.#fitted = deltaTemplateOf(plain, placesOf(plain.data)!, delta, true)!;
   }
 
   /** The events of this stream are unlike any before and unlike each other. */

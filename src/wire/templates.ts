@@ -1,8 +1,10 @@
 import type { Delta } from "./delta.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, valueOf } from "./fit.ts";
+import { placesOf, shapeOf, type Place } from "./places.ts";
 import type { PlainEvent } from "./sse.ts";
-import { likenessOf, type Container, type Model, type Template } from "./template.ts";
+import type { Template } from "./template.ts";
+import { sampleOf, valueTemplateOf, type Sample } from "./value-template.ts";
 
 /** A wire has about ten kinds of events, and servers differ in how they write them. */
 const MAX_TEMPLATES = 24;
@@ -15,10 +17,10 @@ const LEARNING = 8;
 /** The credit that each stream brings: learning from its first events costs it next to nothing. */
 const START = 4 * LEARNING;
 
-/** Events with the same keys and the same head. */
+/** Events that differ only in the values of their strings and numbers. */
 interface Kind {
-  /** The JSON text of one such event, to compare the others with. */
-  sample: string;
+  /** One such event, to compare the others with. */
+  sample: Sample;
   template: Template | undefined;
   /** How many came that no template knew, and which of them to learn from next: what failed once mostly fails again. */
   seen: number;
@@ -98,15 +100,17 @@ export class Templates {
     if (this.#credit < LEARNING || head.length + data.length > MAX_LENGTH) return;
     if (typeof value !== "object" || value === null) return;
     this.#credit -= LEARNING;
-    const kind = this.#kindOf(head + shapeOf(value));
+    const places = placesOf(data);
+    if (places === undefined) return;
+    const kind = this.#kindOf(shapeOf(event, places));
     if (++kind.seen < kind.next) return;
     const delta = this.#deltaOf?.(value);
-    const template = delta === undefined ? undefined : deltaTemplateOf(event, delta);
+    const template = delta === undefined ? undefined : deltaTemplateOf(event, places, delta);
     if (template !== undefined) {
       kind.next = 2 * kind.seen;
       this.#add(template, undefined);
-    } else if (kind.seen === 1) kind.sample = data;
-    else this.#compare(kind, event);
+    } else if (kind.seen === 1) kind.sample = sampleOf(event, places);
+    else this.#compare(kind, event, places);
   }
 
   #kindOf(key: string): Kind {
@@ -114,20 +118,16 @@ export class Templates {
     let kind = kinds.get(key);
     if (kind === undefined) {
       if (kinds.size === MAX_KINDS) kinds.delete(kinds.keys().next().value!);
-      kinds.set(key, (kind = { sample: "", template: undefined, seen: 0, next: 0 }));
+      kinds.set(key, (kind = { sample: [], template: undefined, seen: 0, next: 0 }));
     }
     return kind;
   }
 
   /** Makes a template of what an event has in common with another of its kind. */
-  #compare(kind: Kind, event: PlainEvent): void {
-    const found = likenessOf(kind.sample, event);
-    if (found === undefined) {
-      kind.next = 2 * kind.seen;
-      return;
-    }
-    kind.sample = found.blank;
-    kind.template = this.#add(found.template, kind.template);
+  #compare(kind: Kind, event: PlainEvent, places: readonly Place[]): void {
+    const template = valueTemplateOf(event, places, kind.sample);
+    if (template === undefined) kind.next = 2 * kind.seen;
+    else kind.template = this.#add(template, kind.template);
   }
 
   #add(template: Template, instead: Template | undefined): Template {
@@ -148,17 +148,6 @@ export class Templates {
   }
 }
 
-/** The keys of a value and the kinds of their values: events with the same shape may differ in strings and numbers. */
-function shapeOf(value: unknown): string {
-  if (typeof value === "string") return '"';
-  if (typeof value === "number") return "0";
-  if (typeof value !== "object" || value === null) return String(value);
-  if (Array.isArray(value)) return `[${value.map(shapeOf).join()}]`;
-  let shape = "{";
-  for (const key of Object.keys(value)) shape += `${key}:${shapeOf((value as Container)[key])},`;
-  return `${shape}}`;
-}
-
 /** The piece in the event that has just fitted a delta's template. */
 export function textIn({ textSlot }: Template): string {
   return valueOf(textSlot) as string;
@@ -167,19 +156,4 @@ export function textIn({ textSlot }: Template): string {
 /** 0 if there is no index. */
 export function indexIn({ indexSlot }: Template): number {
   return indexSlot === -1 ? 0 : (valueOf(indexSlot) as number);
-}
-
-/** The event that has just fitted a template without a delta. Created fresh each time, sharing nothing. */
-export function valueIn({ model }: Template): unknown {
-  return copy(model!);
-}
-
-/** A fresh value: copies of all containers, with the slots' values in their places. */
-function copy({ original, isArray, places }: Model): Container {
-  const made = (isArray ? (original as unknown as unknown[]).slice() : Object.assign({}, original)) as Container;
-  for (let i = 0; i < places.length; i++) {
-    const { key, model, slot } = places[i]!;
-    made[key] = model === undefined ? valueOf(slot) : copy(model);
-  }
-  return made;
 }

@@ -6,7 +6,8 @@ import { createDecoder, Templates, type Delta } from "../../src/wire/index.ts";
 import { lookAnew } from "../../src/wire/fit.ts";
 import { plainEventOf, type PlainEvent } from "../../src/wire/sse.ts";
 import type { Template } from "../../src/wire/template.ts";
-import { indexIn, textIn, valueIn } from "../../src/wire/templates.ts";
+import { indexIn, textIn } from "../../src/wire/templates.ts";
+import { valueIn } from "../../src/wire/value-template.ts";
 
 /** JSON texts of events that are alike: one shape, in which some values, and now and then a character, change. */
 const text = fc.oneof(
