@@ -8,6 +8,9 @@ import {
 } from "../../src/text/dialect.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 
+/** All notations write names the same way. */
+export type JsonDialect = Omit<TextDialect, "toolName">;
+
 /** What a prompt says about the tools, with or without a tag around them. */
 export function offer(tools: readonly ToolDescription[], tag?: string): string {
   const lines = toolLines(tools);
@@ -16,26 +19,39 @@ export function offer(tools: readonly ToolDescription[], tag?: string): string {
 ${tag === undefined ? lines : `<${tag}>\n${lines}\n</${tag}>`}`;
 }
 
-/** The outcome of a call, without these marks. */
-export function resultText(result: WrittenResult, marks: readonly string[]): string {
-  return withoutMarks(outcomeOf(result), marks);
-}
-
 function outcomeOf({ output, isError }: WrittenResult): string {
   return outputText(isError ? { error: output } : output);
 }
 
-/** Results between two marks each, without these or any other marks in them. */
-export function results(
-  [open, close]: readonly [open: string, close: string],
-  marks: readonly string[],
+/** What stands around each result. */
+interface ResultParts {
+  readonly open: string;
+  readonly close: string;
+  /** What no result has in it, besides these two. */
+  readonly marks: readonly string[];
+  readonly separator?: string;
+  /** What follows `open`. */
+  head?(result: WrittenResult, index: number): string;
+  textOf?(result: WrittenResult): string;
+}
+
+/** As several models know it from their training. */
+export const TOOL_RESPONSE = { open: "<tool_response>\n", close: "\n</tool_response>", separator: "\n" } as const;
+
+export function results({
+  open,
+  close,
+  marks,
   separator = "",
+  head = () => "",
   textOf = outcomeOf,
-): Pick<TextDialect, "countResults" | "writeResults"> {
-  const own = [close.trim(), open.trim(), ...marks];
+}: ResultParts): Pick<TextDialect, "countResults" | "writeResults"> {
+  const own = [close.trim(), open.trim(), ...marks].filter((mark) => mark !== "");
+  const written = (result: WrittenResult, index: number) =>
+    open + head(result, index) + withoutMarks(textOf(result), own) + close;
   return {
     countResults: (message) => countOf(message, open),
-    writeResults: (list) => list.map((result) => `${open}${withoutMarks(textOf(result), own)}${close}`).join(separator),
+    writeResults: (list) => list.map(written).join(separator),
   };
 }
 

@@ -11,7 +11,7 @@ import {
   type ToolCallError,
   type Turn,
 } from "../../src/index.ts";
-import type { TextDialect } from "../../src/text/dialect.ts";
+import type { JsonDialect } from "../../adapters/text-json/prompt.ts";
 import { busyMs } from "../busy-ms.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
 import { readText, textOf } from "./support.ts";
@@ -87,7 +87,7 @@ describe.each(names)("text-json/%s", (name) => {
   it("no result ends its block, begins another one, or a call", async () => {
     const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "one-call"))], sharedTools);
     const use = turn.calls[0]!.outcome as ToolUse;
-    const { writeResults, markers, leading = [], countResults }: TextDialect = notations[name];
+    const { writeResults, markers, leading = [], countResults }: JsonDialect = notations[name];
     const plain = writeResults([{ id: use.id, name: use.name, metadata: {}, output: "", isError: false }]);
     // A bracket or a fence begins a call only as the first word of a text, and that no result is.
     expect(leading.some((mark) => plain.startsWith(mark))).toBe(false);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { helpers } from "../../adapters/text-helpers/notation.ts";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
-import { notations } from "../../adapters/text-json/notations/index.ts";
+import { notationNamed, notations } from "../../adapters/text-json/notations/index.ts";
 import { ToolUse, type Tool } from "../../src/index.ts";
 import type { TextAdapter } from "../../src/text/adapter.ts";
 import type { TextDialect } from "../../src/text/dialect.ts";
@@ -38,7 +38,7 @@ const rows = [
   ...(Object.keys(notations) as NotationName[]).map((name) => ({
     name,
     adapter: textJson(name),
-    dialect: notations[name],
+    dialect: notationNamed(name),
   })),
 ];
 

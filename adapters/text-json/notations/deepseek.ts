@@ -1,8 +1,7 @@
-import type { TextDialect } from "../../../src/text/dialect.ts";
 import { lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { namedCall, type Head } from "../block.ts";
-import { anyName, endOfName, offer, results } from "../prompt.ts";
+import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
 import { sectionNotation } from "../section.ts";
 
 /** The first separates the words in the model's tokens; distilled models write the others instead. */
@@ -36,7 +35,7 @@ const [RESULT_END] = mark("tool output end") as [string];
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.1/blob/main/tokenizer_config.json
  * @see https://github.com/vllm-project/vllm/pull/23454 for both forms
  */
-export const deepseek: TextDialect = {
+export const deepseek: JsonDialect = {
   ...sectionNotation({
     sections: SECTIONS,
     sectionEnds: SECTION_ENDS,
@@ -45,7 +44,6 @@ export const deepseek: TextDialect = {
     separator: SEPARATOR,
     head: headOf,
   }),
-  toolName: anyName,
   ends: [...SECTION_ENDS, ...CALL_ENDS],
   describe: (tools) => `## Tools
 
@@ -60,7 +58,11 @@ The results come back between ${RESULT} and ${RESULT_END}, in the order of the c
     const blocks = calls.map(({ name, args }) => `${CALL}${name}${SEPARATOR}${JSON.stringify(args)}${CALL_END}`);
     return `${SECTION}${blocks.join("")}${SECTION_END}`;
   },
-  ...results([RESULT, RESULT_END], [...SECTIONS, ...SECTION_ENDS, ...CALLS, ...CALL_ENDS, ...SEPARATORS]),
+  ...results({
+    open: RESULT,
+    close: RESULT_END,
+    marks: [...SECTIONS, ...SECTION_ENDS, ...CALLS, ...CALL_ENDS, ...SEPARATORS],
+  }),
 };
 
 function headOf(text: string, at: number, writer: BlockWriter): Head | "maybe" | "none" {

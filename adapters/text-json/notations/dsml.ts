@@ -1,7 +1,6 @@
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { invokeNotation } from "../invoke-tags.ts";
 import { dsmlLeaks } from "../leaks.ts";
-import { anyName, offer, resultText } from "../prompt.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 
 /** The mark as in the model's tokens, as V4.1 writes it, then as servers and models spell it. */
 const MARKS: [string, ...string[]] = [
@@ -17,6 +16,13 @@ const SECTIONS = ["function_calls", "tool_calls", "calls"];
 
 const [MARK] = MARKS;
 
+const RESULTS = "<function_results>\n";
+const list = results({
+  open: "<result>",
+  close: "</result>\n",
+  marks: ["<function_results>", "</function_results>", ...MARKS.flatMap((mark) => [`<${mark}`, `</${mark}`])],
+});
+
 /**
  * DeepSeek: a section of `<｜DSML｜invoke name="f">` with
  * `<｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter>`. The bars are full-width or ASCII, single or
@@ -25,11 +31,10 @@ const [MARK] = MARKS;
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.2/blob/main/encoding/encoding_dsv32.py
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/deepseekv41_detector.py for V4.1
  */
-export const dsml: TextDialect = {
+export const dsml: JsonDialect = {
   ...invokeNotation(MARKS, SECTIONS, (value) => ` string="${typeof value === "string"}"`),
   leaks: dsmlLeaks(MARKS),
-  toolName: anyName,
-  countResults: (message) => countOf(message, "<function_results>") && message.split("<result>").length - 1,
+  countResults: (message) => (message.startsWith(RESULTS) ? list.countResults(message.slice(RESULTS.length)) : 0),
   describe: (tools) => `## Tools
 
 ${offer(tools, "functions")}
@@ -43,16 +48,5 @@ To call functions, write one block in exactly this form:
 </${MARK}function_calls>
 
 Values of strings are written as they are, with string="true"; all others as JSON, with string="false". The results come back in a <function_results> block, in the order of the calls.`,
-  writeResults(results) {
-    const list = results.map((result) => `<result>${resultText(result, RESULT_MARKS)}</result>\n`);
-    return `<function_results>\n${list.join("")}</function_results>`;
-  },
+  writeResults: (written) => `${RESULTS}${list.writeResults(written)}</function_results>`,
 };
-
-const RESULT_MARKS = [
-  "</result>",
-  "<result>",
-  "</function_results>",
-  "<function_results>",
-  ...MARKS.flatMap((mark) => [`<${mark}`, `</${mark}`]),
-];

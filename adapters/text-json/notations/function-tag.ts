@@ -1,11 +1,10 @@
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
 import { JsonBlock, namedCall } from "../block.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
-import { anyName, endOfName, offer, resultText } from "../prompt.ts";
+import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
 
 const OPEN = "<function=";
@@ -18,16 +17,14 @@ const PYTHON_TAG = "<|python_tag|>";
  *
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/#user-defined-custom-tool-calling
  */
-export const functionTag: TextDialect = {
+export const functionTag: JsonDialect = {
   markers: [OPEN, PYTHON_TAG, ...UNMARKED],
   leading: UNMARKED,
   start: (writer, context) => (marker) => {
     if (UNMARKED.includes(marker)) return unmarkedCalls(marker, MESSAGE_ENDS, writer, context);
     return marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context);
   },
-  toolName: anyName,
   ends: [CLOSE, ...MESSAGE_ENDS],
-  countResults: (message) => countOf(message, "<function_result="),
   describe: (tools) => `${offer(tools)}
 
 To call a function, write its name and its arguments as JSON, in one line and in exactly this form:
@@ -36,13 +33,14 @@ ${OPEN}function_name>{"parameter": "value"}${CLOSE}
 
 The results come back in <function_result> blocks, in the order of the calls.`,
   writeCalls: (calls) => calls.map(({ name, args }) => `${OPEN}${name}>${JSON.stringify(args)}${CLOSE}`).join("\n"),
-  writeResults: (results) =>
-    results
-      .map((result) => `<function_result=${result.name}>${resultText(result, MARKS)}</function_result>`)
-      .join("\n"),
+  ...results({
+    open: "<function_result=",
+    head: ({ name }) => `${name}>`,
+    close: "</function_result>",
+    separator: "\n",
+    marks: [OPEN, CLOSE, PYTHON_TAG, ...MESSAGE_ENDS],
+  }),
 };
-
-const MARKS = ["</function_result>", "<function_result=", OPEN, CLOSE, PYTHON_TAG, ...MESSAGE_ENDS];
 
 /** The closing bracket of the head may follow the arguments: `<function=f{…}></function>`, `<function=f({…})`. */
 const BRACKETS = ["", ">", ")"];

@@ -1,7 +1,6 @@
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import type { BlockReader } from "../../../src/text/notation.ts";
 import { DelimitedCall, type Delimiters } from "../delimited.ts";
-import { anyName, offer, resultText } from "../prompt.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 
 /** Of Gemma 4, then of FunctionGemma. */
 const FORMS: readonly Delimiters[] = [
@@ -22,15 +21,13 @@ const RESPONSE_END = "<tool_response|>";
  * @see https://ai.google.dev/gemma/docs/capabilities/text/function-calling-gemma4
  * @see https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices
  */
-export const gemma: TextDialect = {
+export const gemma: JsonDialect = {
   markers: [...FORMS.map(({ open }) => open), ...RESPONSES],
   start: (writer, context) => (marker) => {
     const form = FORMS.find(({ open }) => open === marker);
     return form === undefined ? new ResponseMark() : new DelimitedCall(form, writer, context);
   },
-  toolName: anyName,
   ends: FORMS.map(({ close }) => close),
-  countResults: (message) => countOf(message, RESPONSE),
   describe: (tools) => `# Tools
 
 ${offer(tools)}
@@ -41,16 +38,13 @@ ${OPEN}call:function_name{text:${QUOTE}value${QUOTE},number:1.5,list:[${QUOTE}a$
 
 The results come back between ${RESPONSE} and ${RESPONSE_END}, in the order of the calls.`,
   writeCalls: (calls) => calls.map(({ name, args }) => `${OPEN}call:${name}${valueText(args)}${CLOSE}`).join(""),
-  writeResults: (results) =>
-    results
-      .map((result) => {
-        const value = `${QUOTE}${resultText(result, MARKS)}${QUOTE}`;
-        return `${RESPONSE}response:${result.name}{value:${value}}${RESPONSE_END}`;
-      })
-      .join(""),
+  ...results({
+    open: RESPONSE,
+    head: ({ name }) => `response:${name}{value:${QUOTE}`,
+    close: `${QUOTE}}${RESPONSE_END}`,
+    marks: [...FORMS.flatMap((form) => Object.values(form) as string[]), ...RESPONSES, RESPONSE_END],
+  }),
 };
-
-const MARKS = [...FORMS.flatMap((form) => Object.values(form) as string[]), ...RESPONSES, RESPONSE_END];
 
 /** The mark that servers stop at: as the last word of a text, it belongs to the calls. */
 class ResponseMark implements BlockReader {

@@ -1,8 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
-import type { TextDialect } from "../../../src/text/dialect.ts";
 import type { BlockReader } from "../../../src/text/notation.ts";
-import { anyName, endOfName, offer, results } from "../prompt.ts";
+import { endOfName, offer, results, TOOL_RESPONSE, type JsonDialect } from "../prompt.ts";
 import { TagBlock, type Tag, type TagNotation } from "../tags.ts";
 
 const CALL = "<tool_call>";
@@ -26,7 +25,7 @@ const SUFFIXED_CALL = "<tool_call:";
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/hunyuan_detector.py for Hunyuan 3
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/hy_v4_tool_parser.py for Hunyuan 4
  */
-export const glm: TextDialect = {
+export const glm: JsonDialect = {
   markers: [CALL, SUFFIXED_CALL, ...SECTIONS],
   start: (writer, context) => (marker) => {
     const isSection = SECTIONS.includes(marker);
@@ -34,7 +33,6 @@ export const glm: TextDialect = {
       new TagBlock(tagsOf(suffix, isSection), isSection ? "" : marker + rest, writer, context);
     return marker.endsWith(":") ? new SuffixedBlock(block) : block("", "");
   },
-  toolName: anyName,
   // With an end mark, a call cut off after a name, or between two parameters, would look complete.
   ends: [],
   describe: (tools) => `# Tools
@@ -58,7 +56,7 @@ Values are written as they are, without quotes or escapes; lists and objects as 
         return `${CALL}${name}\n${parameters.join("")}${CALL_END}`;
       })
       .join("\n"),
-  ...results(["<tool_response>\n", "\n</tool_response>"], ["<tool_call", "</tool_call"], "\n"),
+  ...results({ ...TOOL_RESPONSE, marks: ["<tool_call", "</tool_call"] }),
 };
 
 /** The maximum length of a name with the white space around it. */

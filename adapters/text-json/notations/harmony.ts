@@ -1,9 +1,8 @@
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { JsonBlock, namedCall, type JsonConsumer } from "../block.ts";
-import { anyName, offer, resultText } from "../prompt.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 
 const START = "<|start|>";
 const CHANNEL = "<|channel|>";
@@ -22,13 +21,11 @@ const RETURN = "<|return|>";
  *
  * @see https://developers.openai.com/cookbook/articles/openai-harmony
  */
-export const harmony: TextDialect = {
+export const harmony: JsonDialect = {
   markers: [START, CHANNEL, RECIPIENT],
   leading: [RECIPIENT],
   start: (writer, context) => (marker) => messageBlock(marker, writer, context),
-  toolName: anyName,
   ends: [],
-  countResults: (message) => countOf(message, `${START}functions.`),
   describe: (tools) => `# Tools
 
 ${offer(tools)}
@@ -41,16 +38,14 @@ Calls go to the commentary channel, one message for each: 'functions.function_na
           `${START}assistant${CHANNEL}commentary to=functions.${name} <|constrain|>json${MESSAGE}${JSON.stringify(args)}${CALL}`,
       )
       .join(""),
-  writeResults: (results) =>
-    results
-      .map(
-        (result) =>
-          `${START}functions.${result.name} to=assistant${CHANNEL}commentary${MESSAGE}${resultText(result, MARKS)}${END}`,
-      )
-      .join(""),
+  ...results({
+    open: `${START}functions.`,
+    head: ({ name }) => `${name} to=assistant${CHANNEL}commentary${MESSAGE}`,
+    close: END,
+    marks: [START, CHANNEL, RECIPIENT, MESSAGE, CALL, RETURN, "<|constrain|>"],
+  }),
 };
 
-const MARKS = [START, CHANNEL, RECIPIENT, MESSAGE, CALL, END, RETURN, "<|constrain|>"];
 /** What ends a message, besides the next one. */
 const ENDS = [CALL, END, RETURN];
 

@@ -1,13 +1,12 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { skipSpace } from "../../../src/text/look.ts";
-import type { TextDialect } from "../../../src/text/dialect.ts";
 import type { TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
 import { JsonBlock, type Head } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
-import { anyName, offer, results } from "../prompt.ts";
+import { offer, results, TOOL_RESPONSE, type JsonDialect } from "../prompt.ts";
 
 /** Of Apertus, around objects whose only key is the name: `[{"f": {…}}]`. */
 const KEYED = "<|tools_prefix|>";
@@ -45,7 +44,7 @@ const [CLOSE] = CLOSES;
  *
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  */
-export const hermes: TextDialect = {
+export const hermes: JsonDialect = {
   markers: [...OPENS, ...ENDLESS, ...UNMARKED],
   leading: UNMARKED,
   start: (writer, context) => (marker) => {
@@ -60,7 +59,6 @@ export const hermes: TextDialect = {
       writer,
     });
   },
-  toolName: anyName,
   ends: CLOSES,
   describe: (tools) => `# Tools
 
@@ -75,12 +73,11 @@ ${CLOSE}
 The results come back in <tool_response> blocks, in the order of the calls.`,
   writeCalls: (calls) =>
     calls.map(({ name, args }) => `${OPEN}\n${JSON.stringify({ name, arguments: args })}\n${CLOSE}`).join("\n"),
-  ...results(
-    ["<tool_response>\n", "\n</tool_response>"],
-    [...OPENS, ...CLOSES, ...ENDLESS],
-    "\n",
-    ({ name, output, isError }) => outputText(isError ? { name, error: output } : { name, content: output }),
-  ),
+  ...results({
+    ...TOOL_RESPONSE,
+    marks: [...OPENS, ...CLOSES, ...ENDLESS],
+    textOf: ({ name, output, isError }) => outputText(isError ? { name, error: output } : { name, content: output }),
+  }),
 };
 
 /** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */

@@ -1,4 +1,5 @@
 import type { TextDialect } from "../../../src/text/dialect.ts";
+import { anyName, type JsonDialect } from "../prompt.ts";
 import { deepseek } from "./deepseek.ts";
 import { dsml } from "./dsml.ts";
 import { glm } from "./glm.ts";
@@ -12,21 +13,6 @@ import { kimi } from "./kimi.ts";
 import { mistral } from "./mistral.ts";
 import { pythonic } from "./pythonic.ts";
 import { xtml } from "./xtml.ts";
-
-export type NotationName =
-  | "hermes"
-  | "mistral"
-  | "qwen-xml"
-  | "glm"
-  | "function-tag"
-  | "kimi"
-  | "deepseek"
-  | "dsml"
-  | "invoke"
-  | "xtml"
-  | "harmony"
-  | "gemma"
-  | "pythonic";
 
 /** If several share a marker, the first one that can read what follows does. */
 export const notations = {
@@ -43,10 +29,12 @@ export const notations = {
   harmony,
   gemma,
   pythonic,
-} as const satisfies Record<NotationName, TextDialect>;
+} as const satisfies Record<string, JsonDialect>;
+
+export type NotationName = keyof typeof notations;
 
 /** @throws TypeError that lists the known ones */
 export function notationNamed(name: NotationName): TextDialect {
-  if (Object.hasOwn(notations, name)) return notations[name];
+  if (Object.hasOwn(notations, name)) return { ...notations[name], toolName: anyName };
   throw new TypeError(`There is no notation ${JSON.stringify(name)}; there are ${Object.keys(notations).join(", ")}.`);
 }

@@ -1,6 +1,5 @@
-import type { TextDialect } from "../../../src/text/dialect.ts";
 import { invokeNotation } from "../invoke-tags.ts";
-import { anyName, offer, results } from "../prompt.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 
 /** Its tags begin with nothing, or with the namespace of Claude's or of Muse Glimmer's. */
 const tags = invokeNotation(["", "antml:", "atem:"], ["minimax:tool_call", "function_calls", "dots_function_call"]);
@@ -13,9 +12,8 @@ const tags = invokeNotation(["", "antml:", "atem:"], ["minimax:tool_call", "func
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/muse_glimmer_detector.py
  * @see https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md
  */
-export const invoke: TextDialect = {
+export const invoke: JsonDialect = {
   ...tags,
-  toolName: anyName,
   describe: (tools) => `# Tools
 
 ${offer(tools, "tools")}
@@ -29,5 +27,5 @@ To call functions, write one block in exactly this form:
 </minimax:tool_call>
 
 Values are written as they are, without quotes or escapes; lists and objects as JSON. The results come back in <response> blocks, in the order of the calls.`,
-  ...results(["<response>", "</response>"], tags.markers, "\n"),
+  ...results({ open: "<response>", close: "</response>", separator: "\n", marks: tags.markers }),
 };

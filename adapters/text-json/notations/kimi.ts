@@ -1,8 +1,7 @@
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import type { TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { namedCall, type Head } from "../block.ts";
-import { anyName, offer, resultText } from "../prompt.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 import { sectionNotation } from "../section.ts";
 
 /** The first spelling is the model's; some checkpoints write the other. */
@@ -23,7 +22,7 @@ const [SECTION_END] = SECTION_ENDS;
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/kimi_k2_tool_parser.py for both spellings
  * @see https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/docs/tool_call_guidance.md
  */
-export const kimi: TextDialect = {
+export const kimi: JsonDialect = {
   ...sectionNotation({
     sections: SECTIONS,
     sectionEnds: SECTION_ENDS,
@@ -32,9 +31,7 @@ export const kimi: TextDialect = {
     separator: ARGUMENTS,
     head: headOf,
   }),
-  toolName: anyName,
   ends: [...SECTION_ENDS, CALL_END],
-  countResults: (message) => countOf(`\n${message}`, "\n## Return of "),
   describe: (tools) => `# Tools
 
 ${offer(tools)}
@@ -50,13 +47,14 @@ The results come back in the order of the calls, each below the id of its call.`
     });
     return `${SECTION}${blocks.join("")}${SECTION_END}`;
   },
-  writeResults: (results) =>
-    results
-      .map((result) => `## Return of ${ownId(result.id, result.name) ?? result.name}\n${resultText(result, MARKS)}`)
-      .join("\n\n"),
+  ...results({
+    open: "## Return of ",
+    head: ({ id, name }) => `${ownId(id, name) ?? name}\n`,
+    close: "",
+    separator: "\n\n",
+    marks: [...SECTIONS, ...SECTION_ENDS, CALL, CALL_END, ARGUMENTS],
+  }),
 };
-
-const MARKS = [...SECTIONS, ...SECTION_ENDS, CALL, CALL_END, ARGUMENTS, "## Return of "];
 
 /** Including the white space around it. */
 const MAX_ID = 200;

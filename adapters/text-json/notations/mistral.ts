@@ -1,10 +1,9 @@
 import { outputText } from "../../../src/stream/history.ts";
-import type { TextDialect } from "../../../src/text/dialect.ts";
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { JsonBlock, namedCall, type Head } from "../block.ts";
-import { anyName, endOfName, results, toolLines } from "../prompt.ts";
+import { endOfName, results, toolLines, type JsonDialect } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
 
 const OPEN = "[TOOL_CALLS]";
@@ -18,10 +17,9 @@ const CALL_ID = "[CALL_ID]";
  *
  * @see https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling
  */
-export const mistral: TextDialect = {
+export const mistral: JsonDialect = {
   markers: [OPEN],
   start: (writer, context) => () => block(writer, context),
-  toolName: anyName,
   ends: [],
   describe: (tools) => `[AVAILABLE_TOOLS][${toolLines(tools).replaceAll("\n", ", ")}][/AVAILABLE_TOOLS]
 
@@ -32,9 +30,14 @@ ${OPEN}[{"name": "function_name", "arguments": {"parameter": "value"}}]
 The results come back in [TOOL_RESULTS] blocks, in the order of the calls.`,
   writeCalls: (calls) =>
     OPEN + JSON.stringify(calls.map(({ id, name, args }) => ({ name, arguments: args, ...(id !== null && { id }) }))),
-  ...results(["[TOOL_RESULTS]", "[/TOOL_RESULTS]"], [OPEN, ARGS, CALL_ID], "", ({ id, name, output, isError }) => {
-    const content = isError ? { error: output } : output;
-    return outputText({ ...(id === null ? { name } : { call_id: id }), content });
+  ...results({
+    open: "[TOOL_RESULTS]",
+    close: "[/TOOL_RESULTS]",
+    marks: [OPEN, ARGS, CALL_ID],
+    textOf({ id, name, output, isError }) {
+      const content = isError ? { error: output } : output;
+      return outputText({ ...(id === null ? { name } : { call_id: id }), content });
+    },
   }),
 };
 

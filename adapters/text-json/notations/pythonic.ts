@@ -1,4 +1,3 @@
-import type { TextDialect } from "../../../src/text/dialect.ts";
 import { Kept } from "../../../src/text/kept.ts";
 import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
 import { MAX_HEAD, type BlockReader, type TextContext } from "../../../src/text/notation.ts";
@@ -7,7 +6,7 @@ import { Refusal } from "../../../src/text/python/refusal.ts";
 import { pythonOf } from "../../../src/text/python/write.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
-import { anyName, endOfName, offer, results } from "../prompt.ts";
+import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
 import { readCalls } from "../python-calls.ts";
 
 /** Of Olmo 3, around calls that stand on a line each instead of in a list. */
@@ -31,11 +30,10 @@ const [CLOSE] = CLOSES;
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama4/
  * @see https://github.com/vllm-project/vllm/pull/26143 for Olmo 3
  */
-export const pythonic: TextDialect = {
+export const pythonic: JsonDialect = {
   markers: [...OPENS, LIST],
   leading: [LIST],
   start: (writer, context) => (marker) => new CallList(marker, writer, context),
-  toolName: anyName,
   ends: CLOSES,
   describe: (tools) => `# Tools
 
@@ -55,7 +53,7 @@ Arguments are Python literals, each with its name. The results come back between
     });
     return `${OPEN}[${list.join(", ")}]${CLOSE}`;
   },
-  ...results([RESULT, RESULT_END], [...OPENS, ...CLOSES]),
+  ...results({ open: RESULT, close: RESULT_END, marks: [...OPENS, ...CLOSES] }),
 };
 
 /** How much longer than the arguments of one call a list may be. */

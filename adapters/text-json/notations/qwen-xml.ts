@@ -1,7 +1,6 @@
 import { outputText } from "../../../src/stream/history.ts";
-import type { TextDialect } from "../../../src/text/dialect.ts";
 import { lookFor } from "../../../src/text/look.ts";
-import { anyName, offer, results } from "../prompt.ts";
+import { offer, results, TOOL_RESPONSE, type JsonDialect } from "../prompt.ts";
 import { TagBlock, type TagNotation } from "../tags.ts";
 
 /** The second spelling is that of Seed-OSS, which is otherwise the same. */
@@ -22,10 +21,9 @@ const [CLOSE] = CLOSES;
  *
  * @see https://huggingface.co/Qwen/Qwen3-Coder-480B-A35B-Instruct/blob/main/chat_template.jinja
  */
-export const qwenXml: TextDialect = {
+export const qwenXml: JsonDialect = {
   markers: [...OPENS, FUNCTION],
   start: (writer, context) => (marker) => new TagBlock(tags, marker === FUNCTION ? marker : "", writer, context),
-  toolName: anyName,
   ends: CLOSES,
   describe: (tools) => `# Tools
 
@@ -52,7 +50,7 @@ Values are written as they are, without quotes or escapes; lists and objects as 
         return `${OPEN}\n${FUNCTION}${name}>\n${parameters.join("")}${FUNCTION_END}\n${CLOSE}`;
       })
       .join("\n"),
-  ...results(["<tool_response>\n", "\n</tool_response>"], [...OPENS, ...CLOSES, FUNCTION], "\n"),
+  ...results({ ...TOOL_RESPONSE, marks: [...OPENS, ...CLOSES, FUNCTION] }),
 };
 
 const WORDS = [FUNCTION, PARAMETER, FUNCTION_END, PARAMETER_END, ...OPENS, ...CLOSES];

@@ -1,8 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import type { BlockReader } from "../../../src/text/notation.ts";
 import { attributeTags, escaped } from "../attribute-tags.ts";
-import { anyName, offer, resultText } from "../prompt.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 import { TagBlock, type TagNotation } from "../tags.ts";
 
 const OPEN = "<|open|>";
@@ -11,7 +10,6 @@ const END = "<|sep|>";
 const SECTION = `${OPEN}tools${END}`;
 const SECTION_END = `${CLOSE}tools${END}`;
 const CALL = `${OPEN}call`;
-const RESULT = `${OPEN}message role="tool"`;
 const MESSAGE_END = `${CLOSE}message${END}`;
 
 /** Of the answer before the calls, and of the message: they are no part of what is said. */
@@ -25,13 +23,11 @@ const FRAMES: readonly string[] = [`${OPEN}response${END}`, `${CLOSE}response${E
  * @see https://github.com/vllm-project/vllm/pull/50093
  * @see https://github.com/sgl-project/sglang/pull/33025
  */
-export const xtml: TextDialect = {
+export const xtml: JsonDialect = {
   markers: [SECTION, CALL, ...FRAMES],
   start: (writer, context) => (marker) =>
     FRAMES.includes(marker) ? frame(marker) : new TagBlock(tags, marker === CALL ? marker : "", writer, context),
-  toolName: anyName,
   ends: [SECTION_END],
-  countResults: (message) => countOf(message, RESULT),
   describe: (tools) => `# Tools
 
 ${offer(tools)}
@@ -51,16 +47,14 @@ Values of strings are written as they are; all others as JSON, with type="number
     });
     return `${SECTION}${blocks.join("")}${SECTION_END}`;
   },
-  writeResults: (results) =>
-    results
-      .map(
-        (result, at) =>
-          `${RESULT} tool="${result.name}" index="${at + 1}"${END}${resultText(result, MARKS)}${MESSAGE_END}`,
-      )
-      .join("\n"),
+  ...results({
+    open: `${OPEN}message role="tool"`,
+    head: ({ name }, index) => ` tool="${name}" index="${index + 1}"${END}`,
+    close: MESSAGE_END,
+    separator: "\n",
+    marks: [OPEN, CLOSE, END, "<|end_of_msg|>"],
+  }),
 };
-
-const MARKS = [OPEN, CLOSE, END, "<|end_of_msg|>"];
 
 const tags: TagNotation = attributeTags({
   open: OPEN,
