@@ -110,9 +110,9 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   }
   try {
     const target = "draft-2020-12";
-    const libraryOptions = refusing[vendor];
-    if (jsonSchema === undefined) return toJSONSchema!.call(source, { target, io: "input", ...libraryOptions });
-    return jsonSchema.input({ target, ...(libraryOptions !== undefined && { libraryOptions }) });
+    const options = libraryOptions[vendor];
+    if (jsonSchema === undefined) return toJSONSchema!.call(source, { target, io: "input", ...options });
+    return jsonSchema.input({ target, ...(options !== undefined && { libraryOptions: options }) });
   } catch (cause) {
     throw notAllSaid(vendor, messageOf(cause), { cause });
   }
@@ -153,12 +153,14 @@ function nextStep(vendor: string, source: object): string {
 
 /**
  * Makes a library reject a type without a JSON value that it would export as one that a model can write, but that never
- * validates. Conversions and refinements lose nothing that matters: they are checked afterwards.
+ * validates. Conversions and refinements lose nothing that matters: they are checked afterwards. A pattern with flags
+ * is left out, since without them it would fit less: the model is held to `^[a-z]+$` where `/^[a-z]+$/i` was meant.
  *
  * - arktype exports `{}` for a Date, a Map, a bigint. https://arktype.io/docs/configuration#fallback
- * - zod exports a string for a file. https://zod.dev/json-schema#file-schemas
+ * - valibot refuses `v.trim()`, `v.check()`, two patterns. https://github.com/open-circle/valibot (to-json-schema)
+ * - zod exports a string for a file, and no flags. https://zod.dev/json-schema#file-schemas
  */
-const refusing: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+const libraryOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   arktype: {
     fallback: Object.fromEntries(
       ["date", "domain", "proto", "symbolKey", "unit"].map((code) => [
@@ -169,9 +171,40 @@ const refusing: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
       ]),
     ),
   },
+  valibot: {
+    overrideAction({ errors, valibotAction: { requirement }, jsonSchema: { pattern, ...rest } }: ValibotAction) {
+      return errors && { ...rest, ...(pattern !== undefined && !hasFlags(requirement) && { pattern }) };
+    },
+  },
   zod: {
-    override({ zodSchema }: { zodSchema: { _zod: { def: { type: string } } } }): void {
-      if (zodSchema._zod.def.type === "file") throw new Error("it holds a type that JSON has no value for (file).");
+    override({ zodSchema: { _zod }, jsonSchema }: ZodOverride): void {
+      const { type, pattern, checks = [] } = _zod.def;
+      if (type === "file") throw new Error("it holds a type that JSON has no value for (file).");
+      if (![pattern, ...checks.map((check) => check._zod.def.pattern)].some(hasFlags)) return;
+      delete jsonSchema["pattern"];
+      delete jsonSchema["allOf"]; // of several patterns
     },
   },
 };
+
+interface ValibotAction {
+  readonly errors?: readonly string[] | undefined;
+  readonly valibotAction: { readonly requirement?: unknown };
+  readonly jsonSchema: Record<string, unknown>;
+}
+
+interface ZodOverride {
+  readonly zodSchema: { readonly _zod: { readonly def: ZodDef } };
+  readonly jsonSchema: Record<string, unknown>;
+}
+
+interface ZodDef {
+  readonly type?: string;
+  readonly pattern?: unknown;
+  readonly checks?: readonly { readonly _zod: { readonly def: ZodDef } }[];
+}
+
+/** Flags that make a pattern fit other texts than it does without them. */
+function hasFlags(pattern: unknown): boolean {
+  return pattern instanceof RegExp && /[ims]/.test(pattern.flags);
+}

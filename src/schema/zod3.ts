@@ -37,6 +37,7 @@ function exportJsonSchema(schema: object): Record<string, unknown> {
   const exported = zodToJsonSchema(schema as never, {
     target: "jsonSchema2019-09", // the newest it knows
     pipeStrategy: "input",
+    applyRegexFlags: true,
     override: (def, { currentPath }) => {
       const { typeName, coerce } = def as { typeName?: string; coerce?: boolean };
       if (typeName !== undefined && FOREIGN.has(typeName) && coerce !== true)

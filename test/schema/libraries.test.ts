@@ -166,6 +166,63 @@ it("makes a schema once per source", () => {
   expect(toSchema(toSchema(plain))).toBe(toSchema(plain));
 });
 
+it.each<[string, SchemaSource]>([
+  ["zod 4", z.object({ id: z.string().regex(/^[a-z]+$/i) })],
+  ["zod 4, of two patterns", z.object({ id: z.string().regex(/^a/i).regex(/n$/i).max(5) })],
+  ["zod 4, of a format", z.object({ id: z.stringFormat("name", /^[a-z]+$/i) })],
+  ["zod 3", zod3(z3.object({ id: z3.string().regex(/^[a-z]+$/i) }))],
+  ["valibot", toStandardJsonSchema(v.object({ id: v.pipe(v.string(), v.regex(/^[a-z]+$/i)) }))],
+])("shows no pattern that lacks its flags, and so fits less: %s", (_, source) => {
+  const schema = toSchema(source);
+  expect(schema.validate({ id: "ANN" }).ok).toBe(true);
+  expect(toSchema(schema.jsonSchema).validate({ id: "ANN" })).toMatchObject({ ok: true });
+  expect(schema.validate({ id: "1" }).ok).toBe(false);
+});
+
+it("keeps the pattern of a flag that changes nothing here", () => {
+  const schema = toSchema(z.object({ id: z.string().regex(/^\p{L}+$/u) }));
+  expect(schema.jsonSchema).toMatchObject({ properties: { id: { pattern: "^\\p{L}+$" } } });
+});
+
+describe("what valibot checks or changes, and JSON Schema cannot say", () => {
+  const name = v.pipe(v.string(), v.trim(), v.startsWith("a"), v.endsWith("z"), v.brand("Name"));
+  const entries = v.object({
+    name,
+    again: v.pipe(
+      v.string(),
+      v.check((text) => text !== "", "must not be empty"),
+    ),
+  });
+  const schema = toSchema(
+    toStandardJsonSchema(
+      v.pipe(
+        entries,
+        v.forward(
+          v.partialCheck([["name"]], (input) => input.name !== "abz"),
+          ["name"],
+        ),
+      ),
+    ),
+  );
+
+  it("is left to valibot", () => {
+    expect(schema.jsonSchema).toEqual({
+      type: "object",
+      properties: { name: { type: "string", pattern: "^a" }, again: { type: "string" } },
+      required: ["name", "again"],
+    });
+    expect(schema.validate({ name: " az ", again: "x" })).toEqual({ ok: true, value: { name: "az", again: "x" } });
+  });
+
+  it.each([
+    [{ name: "ay", again: "x" }, ["name"]],
+    [{ name: "az", again: "" }, ["again"]],
+    [{ name: "abz", again: "x" }, ["name"]],
+  ])("is still checked: %j", (value, path) => {
+    expect(schema.validate(value)).toMatchObject({ ok: false, issues: [{ path }] });
+  });
+});
+
 it("takes a Schema made by hand as it is", () => {
   const schema = { jsonSchema: { type: "object" }, validate: (value: unknown) => ({ ok: true as const, value }) };
   expect(toSchema(schema)).toBe(schema);
