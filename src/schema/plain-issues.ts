@@ -301,7 +301,8 @@ function listOf(values: readonly unknown[]): string {
   return shown.join(", ") + (values.length > 20 ? ` and ${values.length - 20} more` : "");
 }
 
-function short(value: unknown): string {
+/** A value in a message. */
+export function short(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length <= 80 ? text : `${text.slice(0, 77).toWellFormed()}...`;
 }

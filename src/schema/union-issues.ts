@@ -1,18 +1,19 @@
 import type { Issue } from "../errors.ts";
-import { isPlainIssue } from "./plain-issues.ts";
+import { getOwn } from "./json.ts";
+import { isPlainIssue, short } from "./plain-issues.ts";
 import { plainSchema } from "./plain.ts";
 import type { JsonSchema, Schema } from "./types.ts";
 
 /** As many as a model is told about: see `invalidInput()`. */
 const MAX_EXPLAINED = 10;
 
-/** Created when needed: most inputs fit. */
-const checks = new WeakMap<JsonSchema, Pick<Schema, "validate">>();
+/** Created when needed: most inputs fit. Nothing for an export that cannot be checked here, because of its patterns. */
+const checks = new WeakMap<JsonSchema, Schema | undefined>();
 
 /**
- * For a value that fits no alternative, or a property whose name is wrong, libraries report only that (`Invalid input`,
- * `Invalid key in record`), which a model cannot act on. Such an issue is extended with what the JSON Schema of the same
- * library finds there.
+ * For a value that fits no alternative, a property whose name is wrong, or a check without a message, libraries report
+ * only that (`Invalid input`, `Invalid key in record`), which a model cannot act on. Such an issue is extended with what
+ * the JSON Schema of the same library finds there, or with what came if it finds nothing.
  */
 export function withUnionIssues(
   issues: readonly Issue[],
@@ -20,16 +21,21 @@ export function withUnionIssues(
   { jsonSchema }: Pick<Schema, "jsonSchema">,
 ): readonly Issue[] {
   if (issues.some((issue) => isPlainIssue(issue))) return issues;
-  const check = checks.get(jsonSchema) ?? plainOrNothing(jsonSchema);
-  checks.set(jsonSchema, check);
-  const checked = check.validate(value);
-  if (checked.ok) return issues;
+  if (!checks.has(jsonSchema)) checks.set(jsonSchema, plainOrNothing(jsonSchema));
+  const checked = checks.get(jsonSchema)?.validate(value);
+  if (checked === undefined) return issues;
   return issues.flatMap((issue, index) => {
     if (index >= MAX_EXPLAINED) return [issue];
-    // zod says no more of a union that is missing, and of a template literal.
+    const { path } = issue;
+    // zod says no more of a union that is missing, of a template literal, and of a refinement.
     const isBare = issue.message === "Invalid input";
-    const says = (found: Issue) => isPlainIssue(found, issue.path) || (isBare && isAtOrBelow(found.path, issue.path));
-    return [issue, ...checked.issues.filter(says)];
+    const says = (found: Issue) => isPlainIssue(found, path) || (isBare && isAtOrBelow(found.path, path));
+    const found = checked.ok ? [] : checked.issues.filter(says);
+    if (isBare && found.length === 0) {
+      const got = path.reduce<unknown>((inside, step) => getOwn(inside, String(step)), value);
+      return [issue, { path, message: `a rule that the schema does not state refuses ${short(got)}` }];
+    }
+    return [issue, ...found];
   });
 }
 
@@ -37,11 +43,10 @@ function isAtOrBelow(path: Issue["path"], above: Issue["path"]): boolean {
   return above.every((step, index) => String(step) === String(path[index]));
 }
 
-/** Some exports cannot be checked here because of their patterns. */
-function plainOrNothing(jsonSchema: JsonSchema): Pick<Schema, "validate"> {
+function plainOrNothing(jsonSchema: JsonSchema): Schema | undefined {
   try {
     return plainSchema(jsonSchema);
   } catch {
-    return { validate: (value) => ({ ok: true, value }) };
+    return undefined;
   }
 }

@@ -146,6 +146,25 @@ describe("a value that fits no alternative, or has a wrong name", () => {
       { id: "1" },
       ["id: Invalid input", expect.stringMatching(/^id: must match the pattern .*, got "1"$/) as unknown as string],
     ],
+    [
+      "a check without a message",
+      z
+        .object({ ids: z.array(z.string().refine((id) => id.startsWith("u"))), from: z.number(), to: z.number() })
+        .refine(({ from, to }) => from < to),
+      { ids: ["u1", "x"], from: 2, to: 1 },
+      [
+        "ids.1: Invalid input",
+        'ids.1: a rule that the schema does not state refuses "x"',
+        ": Invalid input",
+        ': a rule that the schema does not state refuses {"ids":["u1","x"],"from":2,"to":1}',
+      ],
+    ],
+    [
+      "the same in an alternative of zod 3",
+      zod3(z3.object({ id: z3.union([z3.number(), z3.string().refine((id) => id.startsWith("u"))]) })),
+      { id: "x" },
+      ["id: Invalid input", 'id: a rule that the schema does not state refuses "x"'],
+    ],
     ["no alternative", ofZod, { at: place, name: 1 }, ["name: Invalid input: expected string, received number"]],
     [
       "null beside one alternative",
