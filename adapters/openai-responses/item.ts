@@ -1,4 +1,4 @@
-import { isAmidObject } from "../../src/json/index.ts";
+import { jsonIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isHosted } from "./hosted.ts";
@@ -19,8 +19,6 @@ export interface Item {
   name: string | undefined;
   /** Characters of the arguments that were passed to the sink. */
   sent: number;
-  /** The last piece of them. */
-  piece: string;
   /** The pieces of a call whose beginning was not seen: a stream may be resumed in its middle. */
   unheaded: string | undefined;
   /** Whether an index or an id showed that those pieces belong to one call. */
@@ -106,27 +104,30 @@ export function inputOf(wire: WireItem): unknown {
 }
 
 /**
- * What is new in a call's input when it comes whole: nothing if its pieces came before, unless some are missing
- * (https://github.com/anomalyco/opencode/pull/44893). The pieces of a call whose beginning was not seen are held back,
- * since they may be only its end; they count if the whole never comes.
+ * What is new in the text of a call's input when it comes whole: nothing if its pieces came before. The pieces of a
+ * call whose beginning was not seen are held back, since they may be only its end; they count if the whole never comes.
  */
-export function unsaid(item: Item, whole: unknown): string | undefined {
-  const { wire, sent, piece, unheaded } = item;
-  if (sent === 0) return textOf(whole) ?? (isRecord(whole) ? undefined : textOf(unheaded));
-  return wire.type === "function_call" && isAmidObject(piece) && isLonger(whole, item) ? whole : undefined;
+export function unsaid({ sent, unheaded }: Item, whole: unknown): string | undefined {
+  if (sent > 0) return undefined;
+  return textOf(whole) ?? (isRecord(whole) ? undefined : textOf(unheaded));
 }
 
 /**
- * Whether free text came in pieces, but not all of them. For JSON an open root shows that, and the whole may be written
- * differently.
+ * The arguments as their end tells them, which counts where pieces did not arrive, or came twice
+ * (https://github.com/MoonshotAI/kimi-code/issues/1455, https://github.com/diegosouzapw/OmniRoute/issues/10223). They may
+ * also be the same, written differently: the buffer compares them.
  */
-export function lacksPieces(item: Item, whole: unknown): boolean {
-  return item.wire.type === "custom_tool_call" && item.sent > 0 && isLonger(whole, item);
+export function corrected(item: Item, whole: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (item.wire.type !== "function_call" || typeof whole !== "string" || whole.length === item.sent) return undefined;
+  const value = jsonIn(whole);
+  if (!isRecord(value) || Object.keys(value).length === 0) return undefined;
+  item.sent = whole.length;
+  return value;
 }
 
-/** Whether the whole is longer than what came in pieces. */
-function isLonger(whole: unknown, { sent }: Item): whole is string {
-  return typeof whole === "string" && whole.length > sent;
+/** Whether free text came in pieces, but not all of them. */
+export function lacksPieces({ wire, sent }: Item, whole: unknown): boolean {
+  return wire.type === "custom_tool_call" && sent > 0 && typeof whole === "string" && whole.length > sent;
 }
 
 /** Metadata of a call: how to find its item again, and what its result must repeat. */

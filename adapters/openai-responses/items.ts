@@ -138,7 +138,6 @@ export class Items {
       callId: undefined,
       name: undefined,
       sent: 0,
-      piece: "",
       unheaded: event.item === undefined && isCall(wire) ? "" : undefined,
       isPlaced: typeof event.output_index === "number" || itemId !== undefined,
       streamed: undefined,

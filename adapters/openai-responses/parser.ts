@@ -9,6 +9,7 @@ import { answeredCall, endOf, isHosted, isHostedResult, providerCall } from "./h
 import {
   byOutput,
   callMetadata,
+  corrected,
   differ,
   inputOf,
   isAnother,
@@ -314,11 +315,10 @@ export class ResponsesParser implements Parser<unknown> {
       return;
     }
     item.sent += delta.length;
-    item.piece = delta;
     sayDelta(this.#sink, 0, item.key, delta);
   }
 
-  /** The whole input again. It is new only if no piece came before (LM Studio). */
+  /** The whole input again: all of it is new if no piece came before (LM Studio). */
   #onInputDone(type: string, event: WireEvent, whole: unknown): void {
     const callType = itemTypeOf(type);
     const untold = typeof whole === "string" ? this.#items.untold(event, callType, whole) : undefined;
@@ -338,9 +338,10 @@ export class ResponsesParser implements Parser<unknown> {
       item.unheaded = text ?? "";
       return;
     }
-    if (name === undefined && text === undefined) return;
+    const record = item.sent === 0 ? undefined : corrected(item, whole);
+    if (name === undefined && text === undefined && record === undefined) return;
     item.sent += text?.length ?? 0;
-    this.#sink.tool(toolChunk(0, item.key, undefined, name, text));
+    this.#sink.tool(toolChunk(0, item.key, undefined, name, text, false, undefined, record));
   }
 
   #finishCall(item: Item, wire: WireItem, began: WireItem): void {
@@ -354,7 +355,7 @@ export class ResponsesParser implements Parser<unknown> {
     // Pieces that nothing ties to this call may belong to another one, which has arguments.
     const isDoubtful = inputOf(wire) === "" && !item.isPlaced && Boolean(item.unheaded);
     const text = isDoubtful ? undefined : unsaid(item, whole);
-    const record = item.sent === 0 && isRecord(whole) ? whole : undefined;
+    const record = item.sent > 0 ? corrected(item, whole) : isRecord(whole) ? whole : undefined;
     // Results are matched against the id that came last: early servers announced a call with another one.
     const callId = textOf(wire.call_id) ?? item.callId;
     const metadata = callId === item.callId ? undefined : { id: callId };

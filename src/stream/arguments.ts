@@ -160,9 +160,10 @@ export class Arguments {
     return delta;
   }
 
-  /** Takes in a whole object: merged with earlier objects, replacing earlier text. */
+  /** Takes in a whole object: merged with earlier objects, replacing earlier text, unless that says the same. */
   merge(object: Readonly<Record<string, unknown>>): void {
     if (this.failure !== undefined) return;
+    if (this.#values === undefined && !this.isEmpty && this.equals(object)) return;
     try {
       if (this.#values !== undefined) return this.#values.merge(object);
       const values = new ValueArguments(this.#limits, this.#length, object);

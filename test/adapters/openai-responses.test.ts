@@ -204,9 +204,45 @@ describe("the parser", () => {
     expect(chunks.at(-1)?.done).toBe(true);
   });
 
-  it("does not append arguments that came in pieces before, even if they differ", () => {
-    const { chunks } = said([added(0, call(0, "")), delta(0, '{"a":1}'), ended(0, call(0, '{"a": 1, "b": 2}'))]);
-    expect(chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("")).toBe('{"a":1}');
+  // MoonshotAI/kimi-code#1455, diegosouzapw/OmniRoute#10223
+  describe("arguments whose end tells others than their pieces", () => {
+    const city = '{"city":"Oslo"}';
+    const told: Event = { type: "response.function_call_arguments.done", output_index: 0, arguments: city };
+    const outcomeOf = async (pieces: readonly string[], events: readonly Event[]) => {
+      const turn = await turnOf([added(0, call(0, "")), ...pieces.map((piece) => delta(0, piece)), ...events]);
+      return turn.calls[0];
+    };
+    const ends: [string, Event[]][] = [
+      ["arguments.done", [told, completedWith()]],
+      ["output_item.done", [ended(0, call(0, city)), completedWith(call(0, city))]],
+      ["each of them", [told, ended(0, call(0, city)), completedWith(call(0, city))]],
+      ["response.completed", [completedWith(call(0, city))]],
+    ];
+    const wrong: [string, string[]][] = [
+      ["a piece is missing", ['{"city":', '"', '"}']],
+      ["a piece came twice", ['{"city":"Os', "lo", "lo", '"}']],
+      ["the first piece is missing", ['"Os', 'lo"}']],
+    ];
+
+    it.each(wrong.flatMap(([what, pieces]) => ends.map(([end, events]) => [what, end, pieces, events] as const)))(
+      "where %s, are those of %s",
+      async (_what, _end, pieces, events) => {
+        expect(await outcomeOf(pieces, events)).toMatchObject({ argsText: city, outcome: { input: { city: "Oslo" } } });
+      },
+    );
+
+    it.each([
+      ["are written differently there", '{ "city": "\\u004fslo" }'],
+      ["are none there", "{}"],
+      ["cannot be read there", '{"city":"Ber'],
+    ])("are those of the pieces if they %s", async (_, whole) => {
+      const events = [{ ...told, arguments: whole }, ended(0, call(0, whole)), completedWith(call(0, whole))];
+      expect(await outcomeOf(['{"city":', '"Oslo"}'], events)).toMatchObject({
+        argsText: city,
+        repairs: [],
+        outcome: { input: { city: "Oslo" } },
+      });
+    });
   });
 
   describe("arguments of which the last pieces did not come", () => {
