@@ -123,6 +123,11 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
    */
   readonly namespaced?: RegExp | undefined;
   /**
+   * Whether every call of this wire has an id of its own: a call with the id, the name and the arguments of an earlier
+   * one then is that call again, sent twice, and is withdrawn. Default false.
+   */
+  readonly uniqueIds?: boolean | undefined;
+  /**
    * The tools in the form the request takes.
    * @throws ToolError `schema_loss` with `onLoss: "throw"`; `duplicate_tool` when two names map to one
    */

@@ -27,7 +27,15 @@ export type { BetaMessagesClient, BetaMessagesModelParams, MessagesClient, Messa
 export { resultContent, type AssistantMessage, type ResultBlocks, type UserMessage } from "./messages.ts";
 export type { WireEvent, WireMessage } from "./wire.ts";
 
-const reading = { name: "anthropic", toolName, namespaced, parser: (sink: ParserSink) => new AnthropicParser(sink) };
+const reading = {
+  name: "anthropic",
+  toolName,
+  namespaced,
+  // Gateways send a call twice (https://github.com/rynfar/meridian/pull/73), or one id for several calls
+  // (https://github.com/HKUDS/nanobot/issues/4442).
+  uniqueIds: true,
+  parser: (sink: ParserSink) => new AnthropicParser(sink),
+} as const;
 
 /**
  * Anthropic's Messages API, and the servers that speak it.

@@ -49,8 +49,6 @@ export class AnthropicParser implements Parser<ParserInput> {
   readonly #messages: MessageRecord[] = [];
   readonly native: AnthropicRecord = { messages: this.#messages };
   #serverCalls: Map<string, WireBlock> | undefined;
-  /** The ids of the calls so far. */
-  #callIds: Set<string> | undefined;
   #message: MessageRecord | undefined;
   /** The message that `message_start` brought. */
   #start: WireMessage | undefined;
@@ -214,10 +212,9 @@ export class AnthropicParser implements Parser<ParserInput> {
       const { input: _, ...rest } = block;
       record = { block: rest, call, done: false };
       const id = textOf(block.id);
-      const metadata = callMetadata(block, id !== undefined && this.#callIds?.has(id) === true);
-      if (id !== undefined) (this.#callIds ??= new Set()).add(id);
       const { turnIndex, callIndex } = call;
-      this.#sink.tool(toolChunk(turnIndex, callIndex, id, textOf(block.name), undefined, undefined, metadata));
+      const name = textOf(block.name);
+      this.#sink.tool(toolChunk(turnIndex, callIndex, id, name, undefined, undefined, callMetadata(block)));
     }
     blocks.push(record);
     if (block.type === "thinking") this.#thinking = record;
@@ -493,21 +490,10 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 }
 
-/**
- * What goes back with the call, besides its id, name and input. Gateways send a call twice
- * (https://github.com/rynfar/meridian/pull/73), or one id for several calls
- * (https://github.com/HKUDS/nanobot/issues/4442).
- */
-function callMetadata(
-  { caller, toolset_name: toolset }: WireBlock,
-  repeatsId: boolean,
-): Record<string, unknown> | undefined {
-  if (isNothing(caller) && isNothing(toolset) && !repeatsId) return undefined;
-  return {
-    ...(!isNothing(caller) && { caller }),
-    ...(!isNothing(toolset) && { toolset_name: toolset }),
-    ...(repeatsId && { repeatsId }),
-  };
+/** What goes back with the call, besides its id, name and input. */
+function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<string, unknown> | undefined {
+  if (isNothing(caller) && isNothing(toolset)) return undefined;
+  return { ...(!isNothing(caller) && { caller }), ...(!isNothing(toolset) && { toolset_name: toolset }) };
 }
 
 /** Text or thinking. */

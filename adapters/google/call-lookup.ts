@@ -2,8 +2,7 @@ import { textOf } from "../../src/wire/field.ts";
 import type { GoogleNative, NativeCall } from "./wire.ts";
 
 /**
- * Finds the call that a server's result belongs to, and tells whether an id repeats. Each call is read once, however
- * many lookups there are.
+ * Finds the call that a server's result belongs to. Each call is read once, however many lookups there are.
  */
 export class CallLookup {
   readonly #native: GoogleNative;
@@ -15,11 +14,6 @@ export class CallLookup {
 
   constructor(native: GoogleNative) {
     this.#native = native;
-  }
-
-  has(id: string): boolean {
-    this.#readOn();
-    return this.#byId.has(id);
   }
 
   find(id: string | undefined, name: string | undefined): NativeCall | undefined {

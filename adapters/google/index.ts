@@ -42,6 +42,8 @@ const reading = {
   name: "google",
   toolName,
   namespaced,
+  // A gateway may send a call twice: https://github.com/QwenLM/qwen-code/pull/9436
+  uniqueIds: true,
   parser: (sink: ParserSink): Parser<GoogleEvent> => new GoogleParser(sink),
 } as const;
 

@@ -32,7 +32,7 @@ import type {
 export class GoogleParser implements Parser<GoogleEvent> {
   readonly native: GoogleNative = { parts: [], calls: [] };
   readonly #sink: ParserSink;
-  /** Created for the second call, or for a result of the server's: few streams have either. */
+  /** Created for a result of the server's, or an id where none belongs: few streams have either. */
   #lookup: CallLookup | undefined;
   #open: OpenCall | undefined;
   /** The last call, if whole but without arguments: they may still follow, so the next call or the answer ends it. */
@@ -170,9 +170,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const name = textOf(wire.name);
     const isWhole = !willContinue && pieces === undefined;
     const kept = isWhole ? item : { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } };
-    const repeatsId = id !== undefined && this.native.calls.length > 0 && this.#calls.has(id);
     const { callIndex, position } = this.#remember(kept);
-    const metadata = callMetadata(item, repeatsId);
+    const thoughtSignature = textOf(item.thoughtSignature);
+    const metadata = thoughtSignature === undefined ? undefined : { thoughtSignature };
     if (isWhole) {
       const args = isNothing(wire.args) ? {} : argsOf(wire);
       // A value that is not an object is kept as it came: without its arguments it would be a different call.
@@ -372,13 +372,6 @@ export class GoogleParser implements Parser<GoogleEvent> {
 }
 
 const CODE = "code_execution";
-
-/** A gateway may send a call twice, under one id: https://github.com/QwenLM/qwen-code/pull/9436 */
-function callMetadata(item: WirePart, repeatsId: boolean): Record<string, unknown> | undefined {
-  const thoughtSignature = textOf(item.thoughtSignature);
-  if (thoughtSignature === undefined && !repeatsId) return undefined;
-  return { ...(thoughtSignature !== undefined && { thoughtSignature }), ...(repeatsId && { repeatsId }) };
-}
 
 function isEmpty(args: object): boolean {
   for (const _ in args) return false;

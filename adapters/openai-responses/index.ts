@@ -28,6 +28,8 @@ const reading = {
   name: "openai-responses",
   toolName,
   namespaced,
+  // Servers send a call twice, as another item (microsoft/agent-framework#7485).
+  uniqueIds: true,
   parser: (sink: ParserSink): Parser<unknown> => new ResponsesParser(sink),
 } as const;
 

@@ -47,7 +47,7 @@ const PLACES = {
 export class ResponsesParser implements Parser<unknown> {
   readonly #sink: ParserSink;
   readonly #items = new Items();
-  /** The first call of each `call_id`: servers send a call twice, as another item (microsoft/agent-framework#7485). */
+  /** The first call of each `call_id`: servers send a call twice, as another item. */
   readonly #firstCalls = new Map<string, Item>();
   #started = false;
   #ended = false;
@@ -264,12 +264,8 @@ export class ResponsesParser implements Parser<unknown> {
 
   #announce(item: Item): void {
     const { key, callId, name } = item;
-    const metadata = callMetadata(item);
-    if (callId !== undefined) {
-      if (this.#firstCalls.has(callId)) metadata["repeatsId"] = true;
-      else this.#firstCalls.set(callId, item);
-    }
-    this.#sink.tool(toolChunk(0, key, callId, name, undefined, false, metadata));
+    if (callId !== undefined && !this.#firstCalls.has(callId)) this.#firstCalls.set(callId, item);
+    this.#sink.tool(toolChunk(0, key, callId, name, undefined, false, callMetadata(item)));
   }
 
   /**

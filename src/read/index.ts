@@ -33,6 +33,7 @@ export interface Reading<Event> {
   readonly name: string;
   readonly toolName: (name: string) => string;
   readonly namespaced?: RegExp | undefined;
+  readonly uniqueIds?: boolean | undefined;
   parser(sink: ParserSink): Parser<Event>;
 }
 
@@ -84,6 +85,6 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${signal && typeof signal}.`);
   }
-  const { name: wire, toolName, namespaced } = adapter;
-  return new TurnReader({ wire, tools, limits, repair, runId, toolName, namespaced });
+  const { name: wire, toolName, namespaced, uniqueIds } = adapter;
+  return new TurnReader({ wire, tools, limits, repair, runId, toolName, namespaced, uniqueIds });
 }

@@ -24,6 +24,8 @@ export interface ToolBufferOptions {
   readonly toolName?: ((name: string) => string) | undefined;
   /** Matches what models write for a tool's name (`functions.f`); the first group is the name. Default: nothing. */
   readonly namespaced?: RegExp | undefined;
+  /** Whether a call with the id, name and arguments of an earlier one is that call again. Default false. */
+  readonly uniqueIds?: boolean | undefined;
 }
 
 /** The state behind {@link ToolBuffer.current}: for the turn, not for users. */
@@ -71,6 +73,7 @@ export class ToolBuffer {
   readonly #tools: NamedTools | undefined;
   readonly #repair: RepairPolicy | undefined;
   readonly #namespaced: RegExp | undefined;
+  readonly #uniqueIds: boolean;
   #overflow: ToolCallError | undefined;
   readonly runId: string;
   readonly limits: Limits;
@@ -90,6 +93,7 @@ export class ToolBuffer {
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);
     this.#namespaced = options.namespaced;
+    this.#uniqueIds = options.uniqueIds === true;
     if (tools !== undefined) this.#tools = toolsByEachName(tools, options.toolName);
     this.#router = new ToolRouter(this.#tools, (turnIndex, chunk) => this.#open(turnIndex, chunk));
   }
@@ -307,7 +311,8 @@ export class ToolBuffer {
   }
 
   #settle(state: CallState): void {
-    const isCopy = state.metadata?.["repeatsId"] === true && this.#states.some((other) => isSameCall(state, other));
+    const mayBeCopy = this.#uniqueIds && state.metadata?.["sharesId"] === true;
+    const isCopy = mayBeCopy && this.#states.some((other) => isSameCall(state, other));
     if (isCopy) this.#fail(state, { error: "it repeats an earlier one, with its id", errorType: "withdrawn" });
     else this.#put(state, decide(state, this.#tools, this.#repair));
   }

@@ -55,9 +55,7 @@ export interface ToolChunk {
   readonly errorType?: string | undefined;
   /**
    * Anything else that belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`.
-   * `dependent: true` says that the arguments refer to the result of another call and are validated later;
-   * `repeatsId: true` that ids are unique on this wire, yet this call has the id of another one: if the arguments are
-   * the same too, it is a repetition of that call and is withdrawn.
+   * `dependent: true` says that the arguments refer to the result of another call and are validated later.
    */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }

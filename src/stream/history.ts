@@ -95,7 +95,7 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
  * an earlier call, since each id may have only one result.
  */
 export function wireId({ id, invocationId, metadata }: Pick<FailedCall, "id" | "invocationId" | "metadata">): string {
-  return id && metadata["repeatsId"] !== true && metadata["sharesId"] !== true ? id : invocationId;
+  return id && metadata["sharesId"] !== true ? id : invocationId;
 }
 
 /**

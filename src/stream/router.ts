@@ -133,7 +133,7 @@ export class ToolRouter {
     routes.idAlone = undefined;
     if (state.id) {
       // See wireId() in history.ts.
-      if (routes.byId.get(state.id)?.isRetracted === false) state.metadata = { sharesId: true };
+      if (this.#isTaken(state.id, routes)) state.metadata = { sharesId: true };
       routes.byId.set(state.id, state);
     }
     if (chunk.callIndex !== undefined) {
@@ -141,6 +141,12 @@ export class ToolRouter {
       routes.byIndex.set(chunk.callIndex, state);
     }
     return (routes.open = state);
+  }
+
+  /** Whether an earlier call has an id, in whichever message of the stream. */
+  #isTaken(id: string, routes: TurnRoutes): boolean {
+    for (const { byId } of this.#turns?.values() ?? [routes]) if (byId.get(id)?.isRetracted === false) return true;
+    return false;
   }
 
   #turn(turnIndex: number): TurnRoutes {

@@ -19,8 +19,7 @@ export interface RescueOptions extends Pick<TextOptions, "reasoning" | "thinking
  * are loaded only if needed, and whatever takes an adapter takes this one.
  */
 export function rescue<A extends Adapter>(adapter: A, { notations, reasoning, thinking }: RescueOptions): A {
-  const { name, toolName, namespaced } = adapter;
-  const names = { toolName, namespaced };
+  const { toolName } = adapter;
   // Adapters with parser options take them as a second argument.
   const inner = adapter.parser as (sink: ParserSink, options?: object) => Parser<unknown>;
 
@@ -31,12 +30,12 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning, th
       once,
       notations.flatMap(({ leaks }) => (leaks === undefined ? [] : [leaks])),
     );
-    const text = textSink(mended, notations, names, { ...options, reasoning, thinking });
+    const text = textSink(mended, notations, adapter, { ...options, reasoning, thinking });
     const parsed = inner.call(adapter, text, options);
     return new RescueParser(parsed, [text, mended, once, calls]);
   }
 
-  const reading = (options: ReadOptions) => ({ name, ...names, parser: (sink: ParserSink) => parser(sink, options) });
+  const reading = (options: ReadOptions) => ({ ...adapter, parser: (sink: ParserSink) => parser(sink, options) });
   return {
     ...adapter,
     parser,

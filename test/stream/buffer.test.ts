@@ -745,12 +745,12 @@ describe("a call that is taken back", () => {
 
 describe("a call with the id of another, where ids are unique", () => {
   const again = (name: string, args: string) => {
-    const buffer = new ToolBuffer(tools);
+    const buffer = new ToolBuffer(tools, { uniqueIds: true });
     buffer.append(call("anything", '{"n":1}', { id: "a", callIndex: 0 }));
     buffer.append(call("anything", '{"n":2}', { id: "b", callIndex: 1 }));
     buffer.append(call("refund", '{"id":"x"}', { id: "c", callIndex: 2 }));
     const id = name === "refund" ? "b" : "c";
-    return buffer.append(call(name, args, { id, callIndex: 3, metadata: { repeatsId: true } }));
+    return buffer.append(call(name, args, { id, callIndex: 3 }));
   };
 
   it.each([
