@@ -27,6 +27,7 @@ export type { CohereContent, CohereNative, WireEvent } from "./wire.ts";
 const reading = {
   name: "cohere",
   toolName,
+  uniqueIds: true,
   parser: (sink: ParserSink): Parser<WireEvent> => new CohereParser(sink),
 } as const;
 

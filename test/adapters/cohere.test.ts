@@ -333,6 +333,23 @@ describe("tools", () => {
     expect(summarize(turn).toolCalls[0]).toMatchObject({ input: { mute: true }, released: true });
   });
 
+  it.each(["one-call", "parallel"])("%s runs each call once, whatever part of the stream comes again", async (name) => {
+    const { bytes, tools, expected } = loadFixture("cohere", name);
+    const frames = new TextDecoder().decode(bytes).match(/.+?\n\n/gs)!;
+    const whole = expected.toolCalls.map(({ input }) => JSON.stringify(input)).toSorted();
+    const ends = frames.flatMap((frame, at) => (frame.includes('"tool-call-end"') ? [at + 1] : []));
+    const starts = frames.flatMap((frame, at) => (/"(message|tool-call)-start"/.test(frame) ? [at] : []));
+    for (const end of ends) {
+      for (const start of starts.filter((at) => at < end)) {
+        const again = [...frames.slice(0, end), ...frames.slice(start)].join("");
+        const { turn, events } = await readPieces(cohere, [new TextEncoder().encode(again)], tools);
+        const ran = events.flatMap((event) => (event.type === "tool-use" ? [JSON.stringify(event.use.input)] : []));
+        expect(ran.toSorted()).toEqual(whole);
+        expect(cohere.toolResults(turn)).toHaveLength(whole.length);
+      }
+    }
+  });
+
   it("tells the model of arguments that are no object, and takes an empty list for none", async () => {
     const anything = tool("f", { type: "object" });
     const turnWith = (args: unknown): Promise<Turn> => {
