@@ -1,6 +1,7 @@
 import { isToolError, ToolError } from "../errors.ts";
 import { jsonIn } from "../json/parse.ts";
-import { outputText } from "../stream/history.ts";
+import { isMarked, modelOutput, outputText } from "../stream/history.ts";
+import { isRecord } from "../schema/json.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
 import { safeToolName } from "../tool/names.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
@@ -193,24 +194,26 @@ function served(name: string, { description, inputSchema, outputSchema, effect }
   };
 }
 
-/** A string as it is, anything else as JSON; structured if the tool has an output schema. */
+/** A string as it is, anything else as JSON; if the tool has an output schema, all of it, structured. */
 function resultOf(tool: Tool, output: unknown): ServedResult {
-  const text = textOf(tool, output);
+  const isStructured = tool.outputSchema?.jsonSchema["type"] === "object";
+  const text = textOf(tool, output, isStructured);
   const content: ServedResult["content"] = [{ type: "text", text }];
-  if (tool.outputSchema?.jsonSchema["type"] !== "object") return { content };
+  if (!isStructured) return { content };
   const structuredContent = jsonIn(text);
-  if (tool.outputSchema.validate(structuredContent).ok) {
+  if (tool.outputSchema!.validate(structuredContent).ok) {
     return { content, structuredContent: structuredContent as Record<string, unknown> };
   }
   throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
 }
 
-function textOf({ name }: Tool, output: unknown): string {
+function textOf(tool: Tool, output: unknown, isStructured: boolean): string {
   try {
-    return outputText(output);
+    const told = isStructured ? output : modelOutput(tool, output);
+    return outputText(isMarked(told) ? output : told);
   } catch (cause) {
     // Whoever does not read of a write that it was executed calls it again.
-    throw new ToolError("not_serializable", `Tool ${name} has run, but its output is nothing that JSON can say.`, {
+    throw new ToolError("not_serializable", `Tool ${tool.name} has run, but its output is nothing that JSON can say.`, {
       cause,
     });
   }
@@ -228,17 +231,14 @@ function readContext(context: unknown): { signal: AbortSignal | undefined; notif
   return { signal: mcpReq?.signal ?? signal, notify: mcpReq?.notify ?? sendNotification };
 }
 
-/** MCP's progress is a growing number: a tool's reports are counted, unless they say how far it is. */
+/** MCP's progress is a growing number, and a text: a tool's reports are counted, unless they say how far it is. */
 function progressTo(notify: Notify | undefined, progressToken: string | number | undefined): ToolContext["progress"] {
   let count = 0;
   return async (value) => {
     if (notify === undefined || progressToken === undefined) return;
-    const given = (typeof value === "object" && value !== null ? value : { progress: value }) as Record<
-      string,
-      unknown
-    >;
-    count = typeof given["progress"] === "number" && given["progress"] > count ? given["progress"] : count + 1;
-    const { total, message } = given;
+    const given = isRecord(value) ? value : { progress: value, message: value };
+    const { progress, total, message }: Record<string, unknown> = given;
+    count = typeof progress === "number" && progress > count ? progress : count + 1;
     try {
       await notify({
         method: "notifications/progress",

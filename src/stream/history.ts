@@ -2,6 +2,7 @@ import type { FailedCall, ToolCallError } from "../errors.ts";
 import { emptiedMessage, exceedsDepth, isEmptied, jsonIn, parseJson, wellFormedJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { textOfThrown } from "../tool/thrown.ts";
+import type { Tool } from "../tool/tool.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { ToolCall } from "./call.ts";
 import type { Turn } from "./events.ts";
@@ -70,24 +71,35 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
   });
 }
 
-/**
- * An output that JSON cannot express (a BigInt, a cycle), or of which it keeps nothing (a Response, a Map), does not
- * affect the other results; the model is told that the tool ran.
- */
+/** An output that cannot be told does not affect the other results; the model is told that the tool ran. */
 function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
-  const unsent = (why: string) => replies.error(use, `Tool ${use.name} has run, but its output cannot be sent: ${why}`);
   const { note, tool } = use;
   try {
-    // What the caller answers instead of a handler is meant as it is.
-    const result = tool.mode === "internal" && tool.toModelOutput ? tool.toModelOutput(use.result) : use.result;
-    if (result instanceof Promise) result.catch(() => {}); // nobody else handles its rejection
-    if (isEmptied(result) && !("toJSON" in result)) return unsent(`it is ${emptiedMessage(result)}`);
+    const result = modelOutput(tool, use.result);
     // To an output with an adapter's mark (images, say), the adapter adds the note.
-    const isMarked = note === undefined || Object.getOwnPropertySymbols(Object(result)).length > 0;
-    return replies.result(use, isMarked ? result : { note, output: result });
+    return replies.result(use, note === undefined || isMarked(result) ? result : { note, output: result });
   } catch (cause) {
-    return unsent(textOfThrown(cause));
+    const why = textOfThrown(cause);
+    return replies.error(use, `Tool ${use.name} has run, but its output cannot be sent: ${why}`);
   }
+}
+
+/**
+ * What the model is told of an output.
+ *
+ * @throws what `toModelOutput` throws; TypeError if JSON keeps nothing of it (a Response, a Map)
+ */
+export function modelOutput({ mode, toModelOutput }: Tool, output: unknown): unknown {
+  // What the caller answers instead of a handler is meant as it is.
+  const result = mode === "internal" && toModelOutput ? toModelOutput(output) : output;
+  if (result instanceof Promise) result.catch(() => {}); // nobody else handles its rejection
+  if (isEmptied(result) && !("toJSON" in result)) throw new TypeError(`it is ${emptiedMessage(result)}`);
+  return result;
+}
+
+/** Whether it is for one provider only, such as its images. */
+export function isMarked(output: unknown): boolean {
+  return Object.getOwnPropertySymbols(Object(output)).length > 0;
 }
 
 /**

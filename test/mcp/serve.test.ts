@@ -98,6 +98,26 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     expect(handler).toHaveBeenCalledOnce();
   });
 
+  it("tells what the tool wants a model to be told, and not an object that JSON would empty", async () => {
+    const inputSchema = z.object({});
+    const rows = { rows: [1, 2, 3], secret: "s" };
+    const query = defineTool({
+      name: "query",
+      inputSchema,
+      execute: () => rows,
+      toModelOutput: (o) => `${o.rows.length}`,
+    });
+    const image = { [Symbol("image")]: [] };
+    const shot = defineTool({ name: "shot", inputSchema, execute: () => rows, toModelOutput: () => image });
+    const map = defineTool({ name: "map", inputSchema, execute: () => new Map([[1, 2]]) });
+    const tools = (await served([query as Tool, shot as Tool, map as Tool])).tools();
+    expect(await execute(tools[0]!)).toBe("3");
+    expect(await execute(tools[1]!)).toBe(JSON.stringify(rows)); // a form for one provider is none for a client
+    expect(await failure(execute(tools[2]!))).toMatchObject({
+      message: "Tool map has run, but its output is nothing that JSON can say.",
+    });
+  });
+
   it("passes on progress and the end of the caller's patience", async () => {
     let isEnded = false;
     const slow = defineTool({
@@ -122,7 +142,10 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     };
     const error = await failure(execute(tool, {}, { signal: gaveUp.signal, progress }));
     expect(error).toMatchObject({ code: "aborted", cause: new Error("enough") });
-    expect(seen).toEqual([{ progress: 3, total: 10, message: "so far" }, { progress: 4 }]);
+    expect(seen).toEqual([
+      { progress: 3, total: 10, message: "so far" },
+      { progress: 4, message: "more" },
+    ]);
     await vi.waitFor(() => expect(isEnded).toBe(true), { timeout: 20_000 });
   });
 
