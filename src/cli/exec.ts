@@ -13,7 +13,7 @@ import { isTimerMs, MAX_TIMER_MS } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ownersOf } from "./owners.ts";
 import { printable } from "./text.ts";
-import { CommandError, parseOptions, UsageError } from "./usage-error.ts";
+import { CommandError, numberOf, parseOptions, UsageError } from "./usage-error.ts";
 
 export const usage = `toolstream exec TOOL [--input JSON] [--timeout MS] [--progress] [--owner UID]
 
@@ -83,10 +83,7 @@ function readInput(json: string): unknown {
   }
 }
 
-function timeoutOf(given: string | undefined): number {
-  const ms = given === undefined ? 30_000 : given.trim() === "" ? Number.NaN : Number(given);
-  if (isTimerMs(ms)) return ms;
-  throw new UsageError(
-    `--timeout is a number of milliseconds above 0 and at most ${MAX_TIMER_MS}, got ${JSON.stringify(given)}.`,
-  );
+function timeoutOf(given = "30000"): number {
+  const what = `a number of milliseconds above 0 and at most ${MAX_TIMER_MS}`;
+  return numberOf("--timeout", given, isTimerMs, what);
 }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isToolError, messageOf, ToolError } from "../errors.ts";
 import { jsonSchema } from "../schema/index.ts";
+import { isRecord, kindOf } from "../schema/json.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";
 import { toolList } from "../tool/tool-set.ts";
 
@@ -54,16 +55,16 @@ const SHAPE = "It must be a JSON array of { name, description, parameters }, or 
 const EFFECTS = ["read", "idempotent", "write"] as const;
 
 function fromEntry(path: string, entry: unknown, at: number): Tool {
-  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+  if (!isRecord(entry)) {
     throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} is ${kindOf(entry)}. ${SHAPE}`);
   }
-  const { name, description, parameters, effect } = entry as Record<string, unknown>;
+  const { name, description, parameters, effect } = entry;
   if (typeof name !== "string") {
     const keys = Object.keys(entry).join(", ") || "nothing";
     throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} has no name, but ${keys}. ${SHAPE}`);
   }
   const tool = `The tool ${JSON.stringify(name)} of the tool file ${path}`;
-  if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters)) {
+  if (!isRecord(parameters)) {
     throw new ToolError("invalid_tool", `${tool} has no parameters, which are a JSON Schema. ${SHAPE}`);
   }
   const known = EFFECTS.find((candidate) => candidate === effect);
@@ -75,7 +76,7 @@ function fromEntry(path: string, entry: unknown, at: number): Tool {
   }
   return defineTool({
     name,
-    inputSchema: jsonSchema(parameters as Record<string, unknown>),
+    inputSchema: jsonSchema(parameters),
     ...(typeof description === "string" ? { description } : {}),
     ...(known === undefined ? {} : { effect: known }),
   });
@@ -108,14 +109,4 @@ function toolsIn(value: unknown): readonly Tool[] {
   const { tools, inputSchema, effect, use } = value as Record<string, unknown>;
   if (typeof tools === "function" && tools.length === 0) return toolsIn(tools.call(value)); // not an adapter's
   return inputSchema !== undefined && effect !== undefined && typeof use === "function" ? [value as Tool] : [];
-}
-
-function kindOf(value: unknown): string {
-  return value === null
-    ? "null"
-    : Array.isArray(value)
-      ? "a list"
-      : typeof value === "object"
-        ? "an object"
-        : `a ${typeof value}`;
 }

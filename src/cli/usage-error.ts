@@ -33,17 +33,21 @@ function mistakeIn(message: string): string {
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-/** @throws UsageError for anything but a positive number */
-export function speedOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const speed = text.trim() === "" ? Number.NaN : Number(text);
-  if (speed > 0) return speed;
-  throw new UsageError(`--speed is a positive number (2 is twice as fast), got ${JSON.stringify(text)}.`);
+/** @throws UsageError for anything but a number that `holds` accepts; `what` are the words for it */
+export function numberOf(option: string, text: string, holds: (value: number) => boolean, what: string): number {
+  const value = text.trim() === "" ? Number.NaN : Number(text);
+  if (holds(value)) return value;
+  throw new UsageError(`${option} is ${what}, got ${JSON.stringify(text)}.`);
 }
 
-/** @throws UsageError for anything but a port */
-export function portOf(text: string | undefined): number {
-  const port = text === undefined ? 0 : text.trim() === "" ? Number.NaN : Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
-  throw new UsageError(`--port is a number from 0 to 65535, got ${JSON.stringify(text)}.`);
+export function speedOf(text: string | undefined): number | undefined {
+  return text === undefined
+    ? undefined
+    : numberOf("--speed", text, (speed) => speed > 0, "a positive number (2 is twice as fast)");
+}
+
+/** Default 0: a free one. */
+export function portOf(text = "0"): number {
+  const isPort = (port: number) => Number.isInteger(port) && port >= 0 && port <= 65535;
+  return numberOf("--port", text, isPort, "a number from 0 to 65535");
 }
