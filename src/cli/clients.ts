@@ -1,6 +1,6 @@
 import type { Adapter } from "../adapter.ts";
-import { ToolError } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
+import { installed } from "./usage-error.ts";
 import { adapterNamed } from "./wires.ts";
 
 export interface Ask {
@@ -27,10 +27,10 @@ export interface Client {
   open(ask: Ask): Promise<AsyncIterable<unknown>>;
 }
 
-const openai = () => sdk(() => import("openai"), "openai");
-const anthropic = () => sdk(() => import("@anthropic-ai/sdk"), "@anthropic-ai/sdk");
-const genai = () => sdk(() => import("@google/genai"), "@google/genai");
-const cohere = () => sdk(() => import("cohere-ai"), "cohere-ai");
+const openai = () => installed("openai", () => import("openai"));
+const anthropic = () => installed("@anthropic-ai/sdk", () => import("@anthropic-ai/sdk"));
+const genai = () => installed("@google/genai", () => import("@google/genai"));
+const cohere = () => installed("cohere-ai", () => import("cohere-ai"));
 
 export const clients: readonly Client[] = [
   {
@@ -120,17 +120,4 @@ export const clients: readonly Client[] = [
 async function openaiClient(apiKey: string, baseURL: string | undefined) {
   const { OpenAI } = await openai();
   return new OpenAI({ apiKey, ...(baseURL === undefined ? {} : { baseURL }) });
-}
-
-/** The SDKs are optional: only those that use one have it installed. */
-async function sdk<T>(load: () => Promise<T>, name: string): Promise<T> {
-  try {
-    return await load();
-  } catch (cause) {
-    throw new ToolError(
-      "invalid_tool",
-      `The package ${name} is needed for this and cannot be loaded: npm install ${name}`,
-      { cause },
-    );
-  }
 }

@@ -6,8 +6,8 @@ import type { Tool } from "../tool/tool.ts";
 import { openInput, recordingsAt } from "./inputs.ts";
 import { loadTools } from "./tools-file.ts";
 import { parseOptions, speedOf, UsageError } from "./usage-error.ts";
-import { printable } from "./text.ts";
-import { checkNotation, withTextCalls } from "./text-calls.ts";
+import { printable, wrap } from "./text.ts";
+import { checkNotation, textNotations, withTextCalls } from "./text-calls.ts";
 import { LEGEND } from "./timeline.ts";
 import { createView, isWatched } from "./view.ts";
 import { checkWire, recordedAdapterNamed } from "./wires.ts";
@@ -20,9 +20,10 @@ Shows recordings as they happened.
                 or - for standard input, shown as it arrives
   --wire NAME   the wire format; default: recognised from the content
   --text NOTATION
-                also find calls in the text, written as helpers (Python, in <helpers> blocks), hermes,
-                mistral, qwen-xml, glm, function-tag, kimi, deepseek, dsml, invoke, harmony,
-                gemma or pythonic
+                also find calls in the text; helpers are Python, in <helpers> blocks:
+${wrap(textNotations.join(", "), 86)
+  .map((line) => " ".repeat(16) + line)
+  .join("\n")}
   --tools FILE  a JSON array of { name, description, parameters }, or a module that exports tools;
                 without it, every tool name is accepted and inputs are not validated
   --speed N     N times as fast as recorded; default: at once. On a terminal a recording without timing

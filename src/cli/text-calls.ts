@@ -2,7 +2,7 @@ import { notations, type NotationName } from "../../adapters/text-json/notations
 import type { Adapter } from "../adapter.ts";
 import type { Notation } from "../text/notation.ts";
 import { rescue } from "../text/rescue.ts";
-import { UsageError } from "./usage-error.ts";
+import { installed, UsageError } from "./usage-error.ts";
 
 /** The notations of `--text`. */
 export const textNotations: readonly string[] = ["helpers", ...Object.keys(notations)];
@@ -10,7 +10,7 @@ export const textNotations: readonly string[] = ["helpers", ...Object.keys(notat
 /**
  * An adapter that also finds calls written in the text, and in the reasoning.
  *
- * @throws UsageError that names the known notations
+ * @throws CommandError if a package is missing
  */
 export async function withTextCalls(adapter: Adapter, name: string): Promise<Adapter> {
   return rescue(adapter, { notations: [await notationOf(name)], reasoning: true });
@@ -25,6 +25,6 @@ export function checkNotation(name: string): void {
 /** Reading Python takes a package of its own, which nothing else needs. */
 async function notationOf(name: string): Promise<Notation> {
   if (name !== "helpers") return notations[name as NotationName];
-  const { helpers } = await import("../../adapters/text-helpers/notation.ts");
+  const { helpers } = await installed("@lezer/python", () => import("../../adapters/text-helpers/notation.ts"));
   return helpers();
 }

@@ -51,3 +51,16 @@ export function portOf(text = "0"): number {
   const isPort = (port: number) => Number.isInteger(port) && port >= 0 && port <= 65535;
   return numberOf("--port", text, isPort, "a number from 0 to 65535");
 }
+
+/**
+ * Loads an optional package, which is installed only by those who use it.
+ *
+ * @throws CommandError that says how
+ */
+export async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch {
+    throw new CommandError(`The package ${name} is needed for this and cannot be loaded: npm install ${name}`);
+  }
+}

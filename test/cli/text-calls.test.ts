@@ -40,6 +40,26 @@ describe("toolstream replay --text", () => {
     ]);
   });
 
+  it("names them all in its help", async () => {
+    const { stdout } = await run(["replay", "--help"]);
+    for (const { adapter } of textAdapters) {
+      expect(stdout).toContain(adapter.name === "text-helpers" ? "helpers" : adapter.name.replace("text-json/", ""));
+    }
+  });
+
+  it("says what to install where the package for Python is missing", async () => {
+    const missing = `import { registerHooks } from "node:module";
+      registerHooks({ resolve(name, context, next) { return next(name.replace("@lezer/python", "@lezer/none"), context) } })`;
+    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(missing)}`;
+    const folder = join(fixturesDir, "text-helpers/parallel");
+    const outcome = await run(["replay", folder, "--text", "helpers"], { env: { NODE_OPTIONS } });
+    expect(outcome).toMatchObject({
+      status: 1,
+      stderr:
+        "toolstream: The package @lezer/python is needed for this and cannot be loaded: npm install @lezer/python\n",
+    });
+  });
+
   it("shows them to a person, too", async () => {
     const outcome = await run([
       "replay",
