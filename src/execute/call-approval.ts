@@ -1,10 +1,10 @@
 import { isToolError } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import type { ExecutionContext } from "./context.ts";
+import type { Call } from "./call.ts";
 import type { Deps } from "./deps.ts";
 import { definitionDigest } from "./digest.ts";
-import { actionIdOf, type ActionRow } from "./ledger.ts";
+import type { ActionRow } from "./ledger.ts";
 import { jsonOfInput } from "./output.ts";
 import { defaultQuestion } from "./summary.ts";
 
@@ -13,12 +13,11 @@ import { defaultQuestion } from "./summary.ts";
  * change of one of them the request is void, and this makes a new one.
  */
 export async function askApproval(
-  deps: Deps,
-  { runId, principal, approval }: ExecutionContext,
+  { deps, context, runId, prepared }: Call,
   tool: Tool,
   { invocationId, ask }: ActionRow,
-  input: unknown,
 ): Promise<ApprovalRequest> {
+  const { input } = prepared;
   return deps.approvals!.request({
     runId,
     invocationId,
@@ -27,8 +26,8 @@ export async function askApproval(
     definitionDigest: await definitionOf(deps, tool),
     message: ask ?? defaultQuestion(tool.name, input, deps.redact),
     isDefaultMessage: ask === undefined,
-    requestedBy: principal,
-    ...approval,
+    requestedBy: context.principal,
+    ...context.approval,
   });
 }
 
@@ -37,11 +36,11 @@ export async function askApproval(
  * without a decision: given up, or forgotten.
  */
 export async function waitForDecision(
-  { approvals, ledger }: Deps,
-  { approvalTimeoutMs: timeoutMs, signal }: ExecutionContext,
+  { deps, actionId, context }: Call,
   request: ApprovalRequest,
 ): Promise<ApprovalRequest | undefined> {
-  const actionId = actionIdOf(request.runId, request.invocationId);
+  const { approvals, ledger } = deps;
+  const { approvalTimeoutMs: timeoutMs, signal } = context;
   const over = new AbortController();
   const look = async () => {
     const entry = await ledger.get(actionId);

@@ -1,16 +1,15 @@
 import { isToolError } from "../errors.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
+import { createWakeUp } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
 import { standingApproval } from "./call-approval.ts";
-import { toolContextOf } from "./call-context.ts";
 import { outcomeOf, settle } from "./call-outcome.ts";
 import { startedRow, unknownRow } from "./call-row.ts";
 import { aborted, type ActionEntry, type Call } from "./call.ts";
 import type { EndedCall } from "./ended-here.ts";
 import type { ActionRow } from "./ledger.ts";
-import { waitForOther } from "./other-process.ts";
 import type { Outcome } from "./outcome.ts";
 import { inputOf, plan, resumePlanned, stillHolds, type Permit } from "./permit.ts";
 import { runRecorded } from "./running.ts";
@@ -122,7 +121,7 @@ async function next(call: Call, entry: ActionEntry | undefined): Step {
       const ended = call.deps.ended.get(call.actionId);
       if (ended?.owner === row.lease!.owner) return recordNow(call, ended, entry);
       if (row.lease!.until <= Date.now()) return takeOver(call, entry);
-      return isAbandoned ? call.unrecorded("unknown", "outcome_unknown", ELSEWHERE) : leaveToOther(call, entry);
+      return isAbandoned ? call.unrecorded("unknown", "outcome_unknown", ELSEWHERE) : waitForOther(call, entry);
     }
     case "done":
     case "failed":
@@ -170,20 +169,9 @@ async function run(
   input: unknown,
   request: ApprovalRequest | undefined,
 ): Step {
-  const { deps, use, context } = call;
+  const { deps, use } = call;
   call.isUnrun = false;
-  const end = await runRecorded({
-    deps,
-    tool,
-    entry,
-    input,
-    timeoutMs: context.timeoutMs ?? tool.timeoutMs ?? deps.timeoutMs,
-    signal: context.signal,
-    events: call.events,
-    span: call.span,
-    messageOf: (error) => call.messageOf(error),
-    contextOf: (own) => toolContextOf(use, context, own),
-  });
+  const end = await runRecorded(call, tool, entry, input);
   if (end === undefined) return undefined;
   const { row, durationMs, cause, recorded } = end;
   if (row.status === "done" && request !== undefined) {
@@ -195,10 +183,21 @@ async function run(
 
 // Others ------------------------------------------------------------------------------------------------------------
 
-async function leaveToOther(call: Call, entry: ActionEntry): Step {
+/** Another process is working on it: waits for its outcome, or for the end of its lease. */
+async function waitForOther(call: Call, { value: row, version }: ActionEntry): Step {
+  const { deps, actionId, context } = call;
   call.place.leave();
-  if (await waitForOther(call.deps.ledger, entry, call.context.signal)) return undefined;
-  return call.unrecorded("unknown", "outcome_unknown", ELSEWHERE, call.context.signal?.reason);
+  const wakeUp = createWakeUp(context.signal);
+  const unwatch = await deps.ledger.watch(actionId, wakeUp.wake);
+  try {
+    // It may have ended before the watch began.
+    const now = await deps.ledger.get(actionId);
+    if (now?.version === version) await wakeUp.wait(Math.max(10, row.lease!.until - Date.now() + 10));
+  } finally {
+    await unwatch();
+  }
+  if (!call.isAborted) return undefined;
+  return call.unrecorded("unknown", "outcome_unknown", ELSEWHERE, context.signal?.reason);
 }
 
 /**

@@ -86,14 +86,14 @@ async function approve(call: Call, tool: Tool, { value: row, version }: ActionEn
   if (hiding !== undefined) {
     return call.fail(version, "not_serializable", notShown(tool.name, hiding), undefined, row);
   }
-  let request = await askApproval(deps, context, tool, row, call.prepared.input);
+  let request = await askApproval(call, tool, row);
   call.invoked(version);
   if (request.grantId === undefined) call.events.requested(request);
   if (request.status === "pending") {
     call.span.end(awaitingOf(call, row, request));
     call.place.leave();
     if (!(context.waitForApproval ?? deps.waitForApproval)) return awaitingOf(call, row, request);
-    const decided = await waitForDecision(deps, context, request);
+    const decided = await waitForDecision(call, request);
     if (decided === undefined) return undefined;
     if (decided.status === "pending") return awaitingOf(call, row, decided);
     request = decided;
@@ -142,7 +142,7 @@ export async function stillHolds(
   planned: ActionRow,
   request: ApprovalRequest,
 ): Promise<boolean> {
-  const { deps, context, use, prepared } = call;
+  const { deps, use, prepared } = call;
   // An input that no longer has a digest counts as changed.
   const given = await callDigest(use, use.input).catch(() => undefined);
   if (given?.digest !== prepared.given) {
@@ -151,7 +151,7 @@ export async function stillHolds(
   }
   // Asking for a run that was forgotten meanwhile would make a request that nobody waits for.
   if (!(await deps.ledger.holds(planned))) return false;
-  const now = await askApproval(deps, context, tool, planned, prepared.input);
+  const now = await askApproval(call, tool, planned);
   return now.id === request.id && now.status === "approved";
 }
 

@@ -1,30 +1,13 @@
 import { isConflict } from "../store/errors.ts";
-import type { StoreEntry } from "../store/store.ts";
-import type { Tool, ToolContext } from "../tool/tool.ts";
+import type { Tool } from "../tool/tool.ts";
 import { runHandler } from "./attempt.ts";
-import type { CallEvents } from "./call-events.ts";
-import type { CallSpan } from "./call-span.ts";
-import type { Deps } from "./deps.ts";
+import { toolContextOf } from "./call-context.ts";
+import type { ActionEntry, Call } from "./call.ts";
 import { rowOfEnd } from "./handler-end.ts";
 import { hush } from "./hush.ts";
 import { withoutLease, type ActionRow } from "./ledger.ts";
 import { undoText } from "./output.ts";
 import { snapshot } from "./snapshot.ts";
-
-/** What to run, and what it needs. */
-export interface RecordedRun {
-  readonly deps: Deps;
-  readonly tool: Tool;
-  /** The row already says that the attempt has started. */
-  readonly entry: StoreEntry<ActionRow>;
-  readonly input: unknown;
-  readonly timeoutMs: number | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly events: CallEvents;
-  readonly span: CallSpan;
-  readonly messageOf: (error: unknown) => string;
-  contextOf(own: Pick<ToolContext, "attempt" | "signal" | "progress" | "undoData">): ToolContext;
-}
 
 /** How it ended. */
 export interface RecordedEnd {
@@ -38,10 +21,17 @@ export interface RecordedEnd {
 /**
  * Runs the handler while extending its lease, and records the end.
  *
+ * @param entry the row already says that the attempt has started
  * @returns `undefined` if another process presumed this one dead: that one's record counts
  */
-export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undefined> {
-  const { deps, tool, entry, input, timeoutMs, signal, events, messageOf } = run;
+export async function runRecorded(
+  call: Call,
+  tool: Tool,
+  entry: ActionEntry,
+  input: unknown,
+): Promise<RecordedEnd | undefined> {
+  const { deps, use, context, events } = call;
+  const { signal, timeoutMs = tool.timeoutMs ?? deps.timeoutMs } = context;
   const held = deps.ledger.hold(entry);
   const { attempts } = entry.value;
   const startedAt = performance.now();
@@ -52,12 +42,12 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
   // Another process may delete the run meanwhile.
   const isOnRecord = () => deps.ledger.holds(entry.value);
   const progress = async (value: unknown) => (isOver ? undefined : events.progress(value, isOnRecord));
-  const running = run.span.run(() =>
+  const running = call.span.run(() =>
     runHandler({
       handler: (attempt, handlerSignal) => {
         const keep = (data: unknown) => void (undoData = undoText(data, maxOutputBytes));
         const own = { attempt, signal: handlerSignal, progress, undoData: keep };
-        return tool.execute!(snapshot(input), run.contextOf(own));
+        return tool.execute!(snapshot(input), toolContextOf(use, context, own));
       },
       beforeAttempt: async (attempt) => {
         await held.write((row) => ({ ...row, attempts: attempt }));
@@ -81,6 +71,7 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
   isOver = true;
 
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+  const messageOf = (error: unknown) => call.messageOf(error);
   const { change, cause } = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
   if (change.status === "done") await deps.history.succeeding(held.value);
   const endedAt = Date.now();

@@ -50,7 +50,7 @@ export class ApprovalGrants {
   /** Call this when a call that was approved with "always" has succeeded. Does nothing the second time. */
   async learn(request: ApprovalRequest): Promise<void> {
     const { always, scope, toolName, definitionDigest, requestedBy, decidedBy } = request;
-    if (request.status !== "approved" || always === undefined || "editedInput" in request) return;
+    if (request.status !== "approved" || always === undefined) return;
     const createdAt = this.#now();
     if (always.expiresAt <= createdAt) return;
     const grant: GrantRecord = {

@@ -213,7 +213,7 @@ export class ApprovalRows {
   }
 
   readonly #passOver = (error: unknown): undefined => {
-    if (!(error instanceof ApprovalError) || error.code !== "invalid_approval") throw error;
+    if (!(error instanceof ApprovalError)) throw error;
     this.#onError(error);
   };
 
