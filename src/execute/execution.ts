@@ -215,6 +215,8 @@ async function takeOver(call: Call, { value: row, version }: ActionEntry): Step 
     prepared.problem === undefined &&
     call.context.abandon !== true &&
     (isHarmless(row, tool) || isRecalled(row, tool, prepared.digest));
+  // What was approved is compared with what is there when its turn has come.
+  if (isRepeatable) await enter(call);
   const request = isRepeatable && hadApproval ? await standingApproval(deps, tool, approvalId) : undefined;
   if (!isRepeatable || (hadApproval && request === undefined)) {
     const unknown = unknownRow(row);
@@ -224,7 +226,6 @@ async function takeOver(call: Call, { value: row, version }: ActionEntry): Step 
   }
   const input = request === undefined ? prepared.input : inputOf(call, request);
   call.begin(row, input);
-  await enter(call);
   const again = { ...row, digest: prepared.digest, attempts: row.attempts + 1, lease: call.lease() };
   const entry = await call.put(again, version);
   if (entry === undefined) return undefined;

@@ -174,6 +174,24 @@ describe("a call whose process died in the handler", () => {
     expect(await approvals.list({ status: "pending" }), "nobody is asked about what does not run").toEqual([]);
   });
 
+  it("that a person had approved does not run what its program has become while it waits for its turn", async () => {
+    const store = memoryStore();
+    const options = { effect: "idempotent", needsApproval: true } as const;
+    await died(store, options);
+    const first = Promise.withResolvers<void>();
+    const before = counted({ name: "first", sequential: true, execute: () => first.promise });
+    const { tool, ran } = counted(options);
+    let program: string | undefined;
+    const { executor } = setupWithApprovals([before.tool, tool], { store, executableDigest: () => program });
+    const outcomes = executor.executeAll([useOf(before.tool), call(tool)], RUN);
+    await until(() => before.ran.length > 0);
+    await sleep(20);
+    program = "sha256:swapped";
+    first.resolve();
+    expect((await outcomes).map(({ status }) => status)).toEqual(["completed", "unknown"]);
+    expect(ran).toHaveLength(0);
+  });
+
   it.each([
     ["its input fits no more", { inputSchema: z.object({ text: z.string() }) }, {}, { n: 1 }],
     ["it has other arguments than were approved", {}, { needsApproval: true }, { n: 2 }],
