@@ -269,6 +269,27 @@ it("gives all of one request to those who may decide it", async () => {
   expect((await get("/apr_1")).status).toBe(404);
 });
 
+it("shows what was written in place of the input, and which request a later one replaces, as far as it may be seen", async () => {
+  const redact = (path: readonly unknown[], value: unknown) => (path.at(-1) === "card" ? "[hidden]" : value);
+  use({ redact, allowAlways: true });
+  const asked = ask({ input: { card: "4111", cents: 5 } });
+  const { id } = await service.request(asked);
+  await post({ ...approve(id), edited_input: { card: "4222", cents: 4 } });
+  const shown = { input: { card: "[hidden]", cents: 5 }, edited_input: { card: "[hidden]", cents: 4 } };
+  expect(await (await get(`/${id}`)).json()).toMatchObject({ ...shown, status: "approved" });
+  const again = await service.request({ ...asked, input: { cents: 6 } });
+  expect(await (await get("")).json()).toMatchObject({ requests: [{ request_id: again.id, replaces: id }] });
+  // A schema names no value of the input.
+  const where = { schema: { required: ["cents"] } };
+  expect(await (await post({ ...approve(again.id), always: { where } })).json()).toMatchObject({ always: { where } });
+});
+
+it("asks what was stored, which hides what was hidden there", async () => {
+  const message = 'Run refund_order with {"card":"[hidden]"}?';
+  await service.request(ask({ input: { card: "4111" }, message, isDefaultMessage: true }));
+  expect(await (await get("")).json()).toMatchObject({ requests: [{ message }] });
+});
+
 it.each(["approvals", "/approvals/", "/", ""])("takes no path that it would never find: %j", (path) => {
   expect(() => use({ path })).toThrow(/path begins with a slash/);
 });
