@@ -126,6 +126,7 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
       this.#isOver = true;
       this.#leave.abort(new DOMException("Nobody reads the events of the run any more.", "AbortError"));
     }
+    this.#wake();
     this.#letGo();
     return { value: undefined, done: true };
   }

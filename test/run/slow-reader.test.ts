@@ -50,6 +50,18 @@ function setup() {
 }
 
 describe("a reader who asks for several events at once", () => {
+  it("and leaves gets nothing more, though the run cannot end yet", async () => {
+    const store = memoryStore();
+    const model = replayModel(anthropic, [heldTurn("read", new Promise(() => {}))]);
+    const events = new Orchestrator({ model, store }).stream({ input: "Go" })[Symbol.asyncIterator]();
+    while ((await events.next()).value?.type !== "start");
+    // What it stops with is not stored.
+    store.put = () => new Promise(() => {});
+    const asked = Promise.all(Array.from({ length: 20 }, () => events.next()));
+    await events.return!();
+    expect((await asked).at(-1)).toEqual({ value: undefined, done: true });
+  });
+
   it("gets them, each once, and then the end", async () => {
     const model = replayModel(anthropic, [() => lastTurn()]);
     const events = new Orchestrator({ model, store: memoryStore() }).stream({ input: "Go" })[Symbol.asyncIterator]();
