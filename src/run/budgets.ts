@@ -64,7 +64,7 @@ export function overBudget(
   if (used.steps >= most.steps) {
     return new ToolError(
       "max_steps",
-      `The run has had ${used.steps} turns of at most ${most.steps} (maxSteps), and the model still calls tools. resume() gives it as many again.`,
+      `The run has had ${used.steps} turns of at most ${most.steps} (maxSteps), and is not over. resume() gives it as many again.`,
     );
   }
   if (used.tokens >= most.tokens) return exceeded(`${used.tokens} tokens of at most ${most.tokens} (maxTokens)`);
