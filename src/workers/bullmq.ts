@@ -359,8 +359,8 @@ function retryDelayMs(times: number): number {
 }
 
 function placeOf<Options extends BullmqPlace>(options: Options, who: string, known: OptionNames<Options>) {
-  const { connection, queue = "toolstream", prefix, onError } = options;
   checkOptionNames(`${who}()`, options, known);
+  const { connection, queue = "toolstream", prefix, onError } = options;
   if (typeof connection !== "object" || connection === null) {
     throw new TypeError(`${who}() needs a connection: a client of ioredis or redis, or { host, port }.`);
   }
