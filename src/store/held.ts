@@ -1,6 +1,5 @@
-import { orderedText } from "../json/index.ts";
-import { isConflict } from "./errors.ts";
-import { BRIEFLY, outlast } from "./outlast.ts";
+import { conflict, isConflict } from "./errors.ts";
+import { BRIEFLY, outlast, putSurely } from "./outlast.ts";
 import type { Store, StoreEntry } from "./store.ts";
 
 type Change<Value> = (value: Value) => Value | Promise<Value>;
@@ -74,26 +73,16 @@ export class HeldEntry<Value> {
   async #write(change: Change<Value>, pausesMs: readonly number[]): Promise<void> {
     const value = await change(this.#value);
     if (value === this.#value) return;
-    this.#version = await outlast(pausesMs, () => this.#put(value));
-    this.#value = value;
-  }
-
-  /**
-   * A store that failed may still have written, which a read shows: this value, or an earlier one of ours, on top of
-   * which this one goes.
-   *
-   * @returns the version
-   */
-  async #put(value: Value): Promise<number> {
     for (let tries = 0; ; tries++) {
-      try {
-        return (await this.#store.put(this.#key, value, { expectedVersion: this.#version })).version;
-      } catch (error) {
-        // Read at once: after a pause, whoever takes what was released may have written on top of it.
-        const stored = await this.#store.get<Value>(this.#key);
-        if (stored !== undefined && orderedText(stored.value) === orderedText(value)) return stored.version;
-        if (!isConflict(error) || tries >= MAX_TRIES || !this.#isOurs(stored)) throw error;
+      const entry = await putSurely(this.#store, this.#key, value, this.#version, pausesMs);
+      if (entry !== undefined) {
+        this.#version = entry.version;
+        this.#value = value;
+        return;
       }
+      // An earlier write, of which the store did not tell, may be in the way: this one goes on top of it.
+      const stored = await outlast(pausesMs, () => this.#store.get<Value>(this.#key));
+      if (tries >= MAX_TRIES || !this.#isOurs(stored)) throw conflict(this.#key, this.#version, stored?.version ?? 0);
     }
   }
 

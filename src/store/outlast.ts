@@ -39,6 +39,7 @@ export function putSurely<Value>(
       return await store.put(key, value, { expectedVersion });
     } catch (error) {
       isInDoubt ||= !isConflict(error);
+      // At once: after a pause, whoever takes what was released may have written on top of it.
       const stored = isInDoubt ? await store.get<Value>(key) : undefined;
       if (stored !== undefined && orderedText(stored.value) === orderedText(value)) return stored;
       if (isConflict(error)) return undefined;
