@@ -8,8 +8,7 @@
  */
 import { createParser } from "eventsource-parser";
 import { createDecoder } from "../src/wire/index.ts";
-import { createLines } from "../src/wire/lines.ts";
-import { createSse } from "../src/wire/sse.ts";
+import { SseReader } from "../src/wire/sse-reader.ts";
 import { alternate, ratios, spread } from "./measure.ts";
 import { events, packings } from "./sse-input.ts";
 
@@ -19,10 +18,9 @@ const MAX = 32 * 1024 * 1024;
 type Row = (chunks: readonly Uint8Array[], onData: (data: string) => void) => void;
 
 const ours: Row = (chunks, onData) => {
-  const sse = createSse({ onData, onStray: () => {}, onError: raise, maxEventLength: MAX });
-  const lines = createLines({ onLines: sse.push, onTail: sse.end, onError: raise, maxLineBytes: MAX, offset: 0 });
-  for (const chunk of chunks) lines.feed(chunk);
-  lines.end();
+  const reader = new SseReader({ readData: onData, say: () => {}, fail: raise }, MAX);
+  for (const chunk of chunks) reader.feed(chunk, 0);
+  reader.end();
 };
 
 const eventsourceParser: Row = (chunks, onData) => {

@@ -1,6 +1,6 @@
 import type { Delta, EventPath } from "./delta.ts";
 import type { Place } from "./places.ts";
-import type { PlainEvent } from "./sse.ts";
+import type { PlainEvent } from "./plain-event.ts";
 import { SLOT, templateOf, type Template } from "./template.ts";
 
 /**

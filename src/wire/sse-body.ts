@@ -3,8 +3,8 @@ import type { DecoderOptions } from "./decoder.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, lookAnew } from "./fit.ts";
 import { placesOf } from "./places.ts";
-import { createSseReader, type SseReader } from "./sse-reader.ts";
-import { plainEventOf } from "./sse.ts";
+import { SseReader } from "./sse-reader.ts";
+import { plainEventOf } from "./plain-event.ts";
 import type { Template } from "./template.ts";
 import { indexIn, Templates, textIn } from "./templates.ts";
 import { decodeUtf8 } from "./utf8.ts";
@@ -41,10 +41,11 @@ export class SseBody {
   #long = LONG;
   /** Events that fitted no template, before the first one that did. */
   #unknown = 0;
-  #skipped = 0; // bytes of events, before there was a reader
+  #sawEvent = false; // one that the reader did not see
   readonly #maxEventBytes: number;
   readonly #data: DataReader;
-  readonly #offset: number;
+  /** Of the next bytes in the whole body, for messages. */
+  #offset: number;
 
   /** @param offset of the first byte in the whole body, for messages */
   constructor(data: DataReader, maxEventBytes: number, offset: number) {
@@ -66,18 +67,19 @@ export class SseBody {
       const isKnown = next !== -1 && next - at <= this.#maxEventBytes;
       if (isKnown && this.#takeKnown(this.#fitted!)) {
         if (++this.#run === this.#long) this.#specialise(bytes.subarray(at, next));
-        this.#skip(next - at);
+        this.#passed();
         at = next;
-      } else if (at === 0 && isBetween && this.#takePlain(bytes, isKnown)) return;
+      } else if (at === 0 && isBetween && this.#takePlain(bytes, isKnown)) at = bytes.length;
       else {
         const to = this.#isHopeless ? bytes.length : afterBlankLine(bytes, at);
         const piece = at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to);
         if (!isBetween || piece === bytes || !this.#takePlain(piece, isKnown))
-          (this.#reader ??= this.#createReader()).feed(piece);
+          (this.#reader ??= this.#createReader()).feed(piece, this.#offset + at);
         if (this.#data.hasFailed) return;
         at = to;
       }
     }
+    this.#offset += bytes.length;
   }
 
   end(): void {
@@ -131,7 +133,7 @@ export class SseBody {
     const text = decodeUtf8(bytes);
     const plain = text === undefined ? undefined : plainEventOf(text);
     if (plain === undefined) return false;
-    this.#skip(length);
+    this.#passed();
     const value = this.#data.readData(plain.data, false);
     if (isKnown) return true;
     if (this.#fitted === undefined) this.#unknown++;
@@ -139,20 +141,14 @@ export class SseBody {
     return true;
   }
 
-  #skip(bytes: number): void {
-    if (this.#reader === undefined) this.#skipped += bytes;
-    else this.#reader.skip(bytes);
+  #passed(): void {
+    this.#sawEvent = true;
+    this.#reader?.passed();
   }
 
   #createReader(): SseReader {
-    const created = createSseReader({
-      onData: (data, cut) => void this.#data.readData(data, cut),
-      onStray: (event) => this.#data.say(event),
-      onError: (error) => this.#data.fail(error),
-      maxEventBytes: this.#maxEventBytes,
-      offset: this.#offset,
-    });
-    if (this.#skipped > 0) created.skip(this.#skipped);
+    const created = new SseReader(this.#data, this.#maxEventBytes);
+    if (this.#sawEvent) created.passed();
     return created;
   }
 }

@@ -14,63 +14,61 @@ const FIELDS = ["data", "event", "id", "retry", "error"];
  * has one in it, on one line or several, when a gateway fails in the middle of a stream.
  * The first becomes `{ error: <its value> }`, the second stays as it is; everything else is ignored.
  */
-export function createStrayErrors(onEvent: (value: unknown) => void): {
-  line(line: string, cut: boolean): void;
-  /** An event came. */
-  passed(): void;
-  /** The lines, if there was nothing else in the body. */
-  only(): string | undefined;
-} {
-  let block = ""; // a bare JSON object, as far as it has come
-  let attempts = 0; // to parse it
-  let kept: string | undefined;
-  let sawEvent = false;
+export class StrayErrors {
+  readonly #onEvent: (value: unknown) => void;
+  #block = ""; // a bare JSON object, as far as it has come
+  #attempts = 0; // to parse it
+  #kept: string | undefined;
+  #sawEvent = false;
 
-  function onLine(line: string, cut: boolean): void {
-    if (line.startsWith("error:")) return errorField(line.slice("error:".length).trim(), cut);
-    if (block !== "" || line.startsWith("{")) return jsonLine(line);
-    keep(line, cut);
+  constructor(onEvent: (value: unknown) => void) {
+    this.#onEvent = onEvent;
   }
 
-  function errorField(text: string, cut: boolean): void {
+  /** @param cut it is the last line and has no end */
+  line(line: string, cut: boolean): void {
+    if (line.startsWith("error:")) this.#errorField(line.slice("error:".length).trim(), cut);
+    else if (this.#block !== "" || line.startsWith("{")) this.#jsonLine(line);
+    else this.#keep(line, cut);
+  }
+
+  /** An event came. */
+  passed(): void {
+    this.#sawEvent = true;
+    this.#block = "";
+  }
+
+  /** The lines, if there was nothing else in the body. */
+  only(): string | undefined {
+    return this.#sawEvent ? undefined : this.#kept;
+  }
+
+  #errorField(text: string, cut: boolean): void {
     const value = jsonIn(text);
     if (value === undefined && (cut || text === "")) return;
-    event({ error: value ?? { message: text } });
+    this.#event({ error: value ?? { message: text } });
   }
 
-  function jsonLine(line: string): void {
-    if (block === "") attempts = 0;
-    block += `${line}\n`;
-    if (block.length > MAX_BLOCK_LENGTH || attempts > MAX_ATTEMPTS) block = "";
+  #jsonLine(line: string): void {
+    if (this.#block === "") this.#attempts = 0;
+    this.#block += `${line}\n`;
+    if (this.#block.length > MAX_BLOCK_LENGTH || this.#attempts > MAX_ATTEMPTS) this.#block = "";
     if (!line.trimEnd().endsWith("}")) return;
-    attempts++;
-    const value = jsonIn(block);
+    this.#attempts++;
+    const value = jsonIn(this.#block);
     if (value === undefined) return;
-    block = "";
-    if (isObject(value) && ("error" in value || errorText(value) !== undefined)) event(value);
+    this.#block = "";
+    if (isObject(value) && ("error" in value || errorText(value) !== undefined)) this.#event(value);
   }
 
-  function keep(line: string, cut: boolean): void {
-    if (sawEvent || (kept?.length ?? 0) > MAX_KEPT_LENGTH) return;
+  #keep(line: string, cut: boolean): void {
+    if (this.#sawEvent || (this.#kept?.length ?? 0) > MAX_KEPT_LENGTH) return;
     if (cut && FIELDS.some((field) => field.startsWith(line))) return; // the name of a field, cut
-    kept = kept === undefined ? line : `${kept}\n${line}`;
+    this.#kept = this.#kept === undefined ? line : `${this.#kept}\n${line}`;
   }
 
-  function event(value: unknown): void {
-    passed();
-    onEvent(value);
+  #event(value: unknown): void {
+    this.passed();
+    this.#onEvent(value);
   }
-
-  function passed(): void {
-    sawEvent = true;
-    block = "";
-  }
-
-  return {
-    line: onLine,
-    passed,
-    only() {
-      return sawEvent ? undefined : kept;
-    },
-  };
 }

@@ -1,6 +1,6 @@
 import type { Delta } from "./delta.ts";
 import type { Place } from "./places.ts";
-import type { PlainEvent } from "./sse.ts";
+import type { PlainEvent } from "./plain-event.ts";
 
 /** What events have in common: the bytes between the values that differ, and what to build from those values. */
 export interface Template {

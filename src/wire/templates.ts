@@ -2,7 +2,7 @@ import type { Delta } from "./delta.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, valueOf } from "./fit.ts";
 import { placesOf, shapeOf, type Place } from "./places.ts";
-import type { PlainEvent } from "./sse.ts";
+import type { PlainEvent } from "./plain-event.ts";
 import type { Template } from "./template.ts";
 import { sampleOf, valueTemplateOf, type Sample } from "./value-template.ts";
 

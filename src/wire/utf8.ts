@@ -57,51 +57,37 @@ export function utf8Length(text: string): number {
   return length;
 }
 
-/** UTF-8 in pieces, which may cut a character. */
-export interface Utf8Stream {
-  /** The whole characters so far; up to the invalid byte, if there is one. */
-  decode(bytes: Uint8Array): string;
-  /** How many bytes the text of the last `decode()` had. */
-  readonly decodedBytes: number;
-  /** No character is cut at the end of what came. */
-  readonly isWhole: boolean;
-  /** Position of the byte that is not UTF-8, counted from the very first byte; -1 while there is none. */
-  readonly invalidAt: number;
-}
-
 /**
- * A TextDecoder with `stream: true` would report neither where the text stops being UTF-8 nor what came before that in
- * the same piece, and its calls cost twice as much for small pieces.
+ * UTF-8 in pieces, which may cut a character. A TextDecoder with `stream: true` would report neither where the text
+ * stops being UTF-8 nor what came before that in the same piece, and its calls cost twice as much for small pieces.
  */
-export function createUtf8Stream(): Utf8Stream {
-  let cut: Uint8Array = EMPTY; // the bytes of an incomplete character
-  let offset = 0; // of the first byte not yet decoded
-  // Fields, not getters: in an object literal each getter is a new function every time, for which V8 makes a hidden
-  // class of its own: slow to create, and it retains everything in its scope until the next full garbage collection.
-  const stream = { decode, decodedBytes: 0, isWhole: true, invalidAt: -1 };
+export class Utf8Stream {
+  /** How many bytes the text of the last `decode()` had. */
+  decodedBytes = 0;
+  /** No character is cut at the end of what came. */
+  isWhole = true;
+  /** The byte of the last piece that is not UTF-8; less than 0 for one in the piece before. */
+  invalidAt: number | undefined;
+  /** The bytes of an incomplete character. */
+  #cut = EMPTY;
 
-  function decode(piece: Uint8Array): string {
-    const bytes = cut.length === 0 ? piece : concat(cut, piece);
+  /** The whole characters so far; up to the invalid byte, if there is one. */
+  decode(piece: Uint8Array): string {
+    const before = this.#cut.length;
+    const bytes = before === 0 ? piece : concat(this.#cut, piece);
     const length = bytes.length - cutCharacterLength(bytes);
-    stream.isWhole = length === bytes.length;
+    this.isWhole = length === bytes.length;
     // A copy, since a source may reuse its bytes; slice() of a Buffer would not be one.
-    cut = stream.isWhole ? EMPTY : new Uint8Array(bytes.subarray(length));
-    const text = decodeUtf8(length === bytes.length ? bytes : bytes.subarray(0, length));
-    if (text === undefined) return valid(bytes);
-    offset += length;
-    stream.decodedBytes = length;
-    return text;
-  }
-
-  function valid(bytes: Uint8Array): string {
+    this.#cut = this.isWhole ? EMPTY : new Uint8Array(bytes.subarray(length));
+    this.decodedBytes = length;
+    const text = decodeUtf8(this.isWhole ? bytes : bytes.subarray(0, length));
+    if (text !== undefined) return text;
     const at = invalidUtf8At(bytes);
-    stream.invalidAt = offset + at;
-    const text = decodeCutUtf8(bytes.subarray(0, at)) ?? "";
-    stream.decodedBytes = utf8Length(text);
-    return text;
+    this.invalidAt = at - before;
+    const valid = decodeCutUtf8(bytes.subarray(0, at)) ?? "";
+    this.decodedBytes = utf8Length(valid);
+    return valid;
   }
-
-  return stream;
 }
 
 /** How many bytes at the end are the beginning of an incomplete character. */

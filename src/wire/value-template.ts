@@ -2,7 +2,7 @@ import { parseJson } from "../json/parse.ts";
 import type { EventPath } from "./delta.ts";
 import { valueOf } from "./fit.ts";
 import type { Place } from "./places.ts";
-import type { PlainEvent } from "./sse.ts";
+import type { PlainEvent } from "./plain-event.ts";
 import { MAX_SLOT_LENGTH, templateOf, type Container, type Model, type Template } from "./template.ts";
 
 /** The texts at an event's places, to compare another one with; `undefined` where the next one differs in any case. */

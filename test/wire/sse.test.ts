@@ -1,8 +1,7 @@
 import { createParser } from "eventsource-parser";
 import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
-import { createSse } from "../../src/wire/sse.ts";
-import { createLines } from "../../src/wire/lines.ts";
+import { SseReader } from "../../src/wire/sse-reader.ts";
 import { bytesOf, cutAt } from "./splits.ts";
 
 function fail(error: Error): never {
@@ -12,15 +11,11 @@ function fail(error: Error): never {
 /** The data of every event that a blank line ends, as our decoder reads it. */
 function ours(pieces: readonly Uint8Array[]): string[] {
   const events: string[] = [];
-  const sse = createSse({
-    onData: (data, cut) => void (cut || events.push(data)),
-    onStray: () => {},
-    onError: fail,
-    maxEventLength: 1e6,
-  });
-  const lines = createLines({ onLines: sse.push, onTail: sse.end, onError: fail, maxLineBytes: 1e6, offset: 0 });
-  for (const piece of pieces) lines.feed(piece);
-  lines.end();
+  const readData = (data: string, cut: boolean) => void (cut || events.push(data));
+  const reader = new SseReader({ readData, say: () => {}, fail }, 1e6);
+  reader.passed(); // an event, so that nothing is taken for an error page
+  for (const piece of pieces) reader.feed(piece, 0);
+  reader.end();
   return events;
 }
 

@@ -4,7 +4,7 @@ import { WIRES, makeStream } from "../../bench/workloads.ts";
 import { createJsonParser, parseJson } from "../../src/json/index.ts";
 import { createDecoder, Templates, type Delta } from "../../src/wire/index.ts";
 import { lookAnew } from "../../src/wire/fit.ts";
-import { plainEventOf, type PlainEvent } from "../../src/wire/sse.ts";
+import { plainEventOf, type PlainEvent } from "../../src/wire/plain-event.ts";
 import type { Template } from "../../src/wire/template.ts";
 import { indexIn, textIn } from "../../src/wire/templates.ts";
 import { valueIn } from "../../src/wire/value-template.ts";
