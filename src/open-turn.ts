@@ -1,8 +1,9 @@
 import { isToolError, ToolError } from "./errors.ts";
+import { jsonIn } from "./json/index.ts";
 import type { ModelTurn, ResponseInfo } from "./model.ts";
 import { lost } from "./read/failures.ts";
 import type { TurnStream } from "./read/index.ts";
-import { textOf } from "./wire/field.ts";
+import { errorText, isObject, textOf } from "./wire/field.ts";
 
 /** What an SDK returns for a request: the stream, and what it exposes of the response. */
 export interface Opened<Event> {
@@ -163,18 +164,9 @@ function statusOf(error: unknown): number | undefined {
 /** Some SDKs use the whole body as the message: extracts what the provider said in it. */
 function messageOf(error: unknown): string {
   const { message, body } = (error ?? {}) as SdkError;
-  const said = (body as { message?: unknown } | null | undefined)?.message;
-  if (typeof said === "string") return said;
   const text = typeof message === "string" ? message : String(error);
-  const json = /\{.*\}/s.exec(text)?.[0];
-  if (json === undefined) return text;
-  try {
-    const parsed = JSON.parse(json) as { error?: { message?: unknown } | string; message?: unknown };
-    const inner = typeof parsed.error === "object" ? parsed.error?.message : (parsed.error ?? parsed.message);
-    return typeof inner === "string" ? inner : text;
-  } catch {
-    return text;
-  }
+  const json = /\{.*\}/s.exec(text)?.[0] ?? "";
+  return (isObject(body) ? errorText(body) : undefined) ?? errorText(jsonIn(json)) ?? text;
 }
 
 /** What the error of a refused request exposes of the response. */
