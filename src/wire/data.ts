@@ -13,7 +13,7 @@ export class DataReader {
   }
 
   /**
-   * The data of a Server-Sent Event; `cut` if the stream ended within it.
+   * The data of a Server-Sent Event, or a JSON text; `cut` if the stream ended within it.
    *
    * @returns the value of the data, if it is JSON
    */
@@ -29,18 +29,6 @@ export class DataReader {
     }
     this.options.onEvent(value);
     return value;
-  }
-
-  /** A JSON text. */
-  readText(text: string): void {
-    if (this.hasFailed) return;
-    let value: unknown;
-    try {
-      value = parseJson(text);
-    } catch (cause) {
-      return this.fail(notJsonError(text, reason(cause), cause));
-    }
-    this.options.onEvent(value);
   }
 
   say(event: unknown): void {

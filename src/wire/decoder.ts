@@ -101,7 +101,7 @@ class BodyDecoder extends DataReader implements Decoder {
 
   #openJson(): { feed(bytes: Uint8Array): void; end(): void } {
     return createJsonValues({
-      onValue: (text) => this.readText(text),
+      onValue: (text) => void this.readData(text, false),
       onError: (error) => this.fail(error),
       maxEventBytes: this.#maxEventBytes,
       offset: this.#offset,
