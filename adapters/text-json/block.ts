@@ -7,8 +7,10 @@ import { ValueEnd } from "./value.ts";
 /** Takes the JSON of a block. */
 export interface JsonConsumer {
   feed(piece: string): void;
-  /** The JSON goes on after it was closed; without this method that counts as more of the same. */
+  /** Something like more JSON follows after it was closed: so it was closed too early. */
   second?(): void;
+  /** Further values are no such thing. */
+  readonly isSequence?: true;
   /** The model has ended the block. */
   end(): void;
   /** The text ended before the block did. */
@@ -24,7 +26,7 @@ export interface Head {
   /** Called once. */
   begin(): JsonConsumer;
   /** The end of the JSON is the end of the block: at once, or once its line shows that it does not go on. */
-  readonly endsWith?: "json" | "line";
+  readonly endsWith?: "json" | "line" | undefined;
 }
 
 export interface JsonBlockParts {
@@ -104,15 +106,26 @@ export class JsonBlock implements BlockReader {
         }
       }
       if (this.#endsWith === "line" && this.#value.isClosed) {
-        const line = this.#lineAt(text, at);
-        if (line === undefined) break;
-        this.#pass(text.slice(from, at));
-        if (GOES_ON.test(line)) consumer.second?.();
-        return this.#close("", at);
+        const next = this.#nextAt(consumer, text, at);
+        if (next === "maybe") break;
+        if (next === undefined) {
+          const end = endOfGap(consumer, text, at);
+          const line = this.#lineAt(text, end);
+          if (line === undefined) break;
+          this.#pass(text.slice(from, at));
+          if (GOES_ON.test(line)) consumer.second?.();
+          // The next call or the end of the turn decides about it.
+          this.state = "closed";
+          return end;
+        }
+        if (next > at) {
+          at = next - 1;
+          continue;
+        }
       }
       if (code <= 32 && !this.#value.isQuoted) continue;
       if (this.#value.isClosed) {
-        if (code === OPEN || code === OPEN_LIST) {
+        if (consumer.isSequence !== true && (code === OPEN || code === OPEN_LIST)) {
           this.#pass(text.slice(from, at));
           from = at;
           consumer.second?.();
@@ -140,33 +153,39 @@ export class JsonBlock implements BlockReader {
     }
     const { isClosed } = this.#value;
     if (this.#endsWith === "line" && isClosed) {
-      if (GOES_ON.test(rest)) consumer.second?.();
-      return rest;
+      const behind = rest.slice(endOfGap(consumer, rest, 0));
+      if (GOES_ON.test(behind)) consumer.second?.();
+      return behind;
     }
     this.#pass(rest);
     // If the text was not cut off, the first marker in an unclosed string was the end after all.
     const behind = context.isWhole ? this.#kept?.text : undefined;
-    if (behind !== undefined) this.#end();
+    if (behind !== undefined) consumer.end();
     else if (isEndHidden !== true || !isClosed) consumer.cut();
     return behind;
   }
 
   #close(piece: string, at: number): number {
     this.#pass(piece);
-    this.#end();
+    this.#consumer!.end();
     this.state = "closed";
     return at;
-  }
-
-  /** Where only its line ends a call, the next call or the end of the turn decides about it. */
-  #end(): void {
-    if (this.#endsWith !== "line") this.#consumer!.end();
   }
 
   #pass(piece: string): void {
     if (piece === "") return;
     this.#consumer!.feed(piece);
     this.#kept?.add(piece);
+  }
+
+  /** Where the next value of a sequence begins, or the mark that ends it; `undefined` if neither follows. */
+  #nextAt(consumer: JsonConsumer, text: string, at: number): number | "maybe" | undefined {
+    if (consumer.isSequence !== true) return undefined;
+    const next = endOfGap(consumer, text, at);
+    if (next - at >= MAX_HEAD) return undefined;
+    const found = next === text.length ? "maybe" : lookFor(text, next, this.#markers);
+    if (found === "maybe") return found;
+    return found !== undefined || text[next] === "{" ? next : undefined;
   }
 
   /** The rest of a line, or the part of it before the next block; `undefined` while more of it may come. */
@@ -200,6 +219,13 @@ export const UNESCAPED = "its JSON is broken: it has two values, or a quote that
 
 /** What no text begins with, and what no text has in it, but the rest of a string after such a quote. */
 const GOES_ON = /^[ \t]*["',:;)\]{}\\]|["'][ \t]*[}\]]/;
+
+/** The end of what may stand between the values of a sequence, and behind the last one. */
+function endOfGap({ isSequence }: JsonConsumer, text: string, from: number): number {
+  let at = from;
+  while (isSequence === true && at < text.length && at - from < MAX_HEAD && /[\s;,\]}]/.test(text[at]!)) at++;
+  return at;
+}
 
 const OPEN = 123;
 const OPEN_LIST = 91;

@@ -1,9 +1,47 @@
-import { isSpace } from "../../src/text/look.ts";
+import { isSpace, skipSpace } from "../../src/text/look.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
-import { UNESCAPED, type JsonConsumer } from "./block.ts";
+import { JsonBlock, UNESCAPED, type Head, type JsonBlockParts, type JsonConsumer } from "./block.ts";
 import { takesArguments } from "./typed.ts";
 import { ValueEnd } from "./value.ts";
+
+/** What stands around such objects, and what is in them. */
+export interface EnvelopeForm extends Pick<JsonBlockParts, "ends" | "nexts"> {
+  /** Where the objects end, the block does: at once, or once what follows shows that it does not go on. */
+  readonly endsWith?: "json" | "line" | undefined;
+  /** The only key of a call is its name: `{"f": {…}}`. */
+  readonly isKeyed?: boolean | undefined;
+}
+
+/** A block of objects that are calls. */
+export function envelopeBlock(form: EnvelopeForm, writer: BlockWriter, context: TextContext): JsonBlock {
+  return new JsonBlock({
+    ...form,
+    head: (text, at) => headOfEnvelopes(text, at, form, writer, context),
+    context,
+    writer,
+  });
+}
+
+/** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */
+export function headOfEnvelopes(
+  text: string,
+  at: number,
+  { endsWith, isKeyed }: EnvelopeForm,
+  writer: BlockWriter,
+  context: TextContext,
+): Head | "maybe" | "none" {
+  const json = skipSpace(text, at);
+  let next = json;
+  if (text[next] === "[") next = skipSpace(text, next + 1);
+  if (next >= text.length) return "maybe";
+  if (text[next] !== "{") return "none";
+  next = skipSpace(text, next + 1);
+  if (next >= text.length) return "maybe";
+  return /["'a-zA-Z_]/.test(text[next]!)
+    ? { json, begin: () => new Envelopes(writer, context, isKeyed), endsWith }
+    : "none";
+}
 
 /**
  * Reads one or several objects that are calls, in a list or in sequence: `{"name": …, "arguments": {…}}`. The arguments
@@ -11,6 +49,7 @@ import { ValueEnd } from "./value.ts";
  * and all of it may be inside an object `function`.
  */
 export class Envelopes implements JsonConsumer {
+  readonly isSequence = true;
   /** Begun, but not closed. */
   #call: CallWriter | undefined;
   /** Closed. The last one is not ended: the next call or the end of the block does that. */
@@ -18,7 +57,6 @@ export class Envelopes implements JsonConsumer {
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
   readonly #maxKept: number;
-  readonly #isEndHidden: boolean;
   readonly #isKeyed: boolean;
   #expected: "object" | "key" | "in key" | "colon" | "value" | "in value" | "next" = "object";
   #key = "";
@@ -36,14 +74,10 @@ export class Envelopes implements JsonConsumer {
   /** The first unknown key: if there are no arguments, that is where the model put them. */
   #strange: string | undefined;
 
-  /**
-   * @param isEndHidden servers may hide the end: if the text ends, the end of the turn decides about a closed call
-   * @param isKeyed the only key of a call is its name: `{"f": {…}}`
-   */
-  constructor(writer: BlockWriter, context: TextContext, isEndHidden = false, isKeyed = false) {
+  /** @param isKeyed the only key of a call is its name: `{"f": {…}}` */
+  constructor(writer: BlockWriter, context: TextContext, isKeyed = false) {
     this.#writer = writer;
     this.#context = context;
-    this.#isEndHidden = isEndHidden;
     this.#isKeyed = isKeyed;
     // One more than allowed, so that the buffer reports it.
     this.#maxKept = context.limits.maxArgumentsLength + 1;
@@ -59,6 +93,10 @@ export class Envelopes implements JsonConsumer {
     this.#call?.unreadable("the JSON is not closed where the call ends");
   }
 
+  second(): void {
+    this.#last?.unreadable(UNESCAPED);
+  }
+
   /** All of it turned out not to be calls, also those that have ended. */
   unreadable(reason: string): void {
     for (const call of this.#closed) call.unreadable(reason);
@@ -67,7 +105,7 @@ export class Envelopes implements JsonConsumer {
 
   /** The text is over. */
   cut(): void {
-    if (!this.#isEndHidden) this.#last?.cut();
+    this.#last?.cut();
     this.#call?.cut();
   }
 
@@ -82,7 +120,7 @@ export class Envelopes implements JsonConsumer {
         if (code === OPEN) this.#begin();
         // In a list of calls, a comma or the end of the list ends the call before it.
         else if (code === COMMA || code === CLOSE_LIST) this.#last?.done();
-        else if (code === DOUBLE) this.#last?.unreadable(UNESCAPED);
+        else if (code === DOUBLE) this.second();
         return at + 1;
       case "next":
         if (isSpace(code)) return at + 1;

@@ -517,6 +517,34 @@ describe("a call that has no end mark of its own", () => {
   });
 });
 
+describe.each<[NotationName, string, string]>([
+  ["function-tag", "<|python_tag|>", "<|eom_id|>"],
+  ["hermes", "<|function_call|>", "</s>"],
+])("text behind a call of %s between %s and an end that may be hidden", (name, open, end) => {
+  const json = '{"name": "now", "arguments": {}}';
+  const [broken, closed] = ['{"name": "echo", "arguments": {"text": "', "}}"];
+  it.each<[string, string, unknown[], string]>([
+    ["is text on its line", `${json} It is late.`, [{}], "It is late."],
+    ["is text on a line of its own", `${json}\n\nIt is late.\n${json}`, [{}], `It is late.\n${json}`],
+    ["is none where another call follows", `${json};\n ${json}, ${json} So.`, [{}, {}, {}], "So."],
+    ["is text behind a list", `[${json}, ${json}] So.`, [{}, {}], "So."],
+    ["is text behind the end", `${json}\n${end}So.`, [{}], "So."],
+    ["may be a bracket too many", `${json}}`, [{}], ""],
+    ["is part of a string behind a quote that is not escaped", `${broken}a "}} b"${closed}`, ["invalid_call"], 'b"}}'],
+    ["is a quote that was the end of a string", `${json}"`, ["invalid_call"], '"'],
+    ["is none behind a list without its bracket", `[${json}`, ["truncated"], ""],
+  ])("%s", async (_, text, outcomes, said) => {
+    await expectRead(textJson(name), open + text, outcomes, said);
+  });
+
+  it("is no end of the call where the turn was cut off", async () => {
+    const pieces = [`${open}${json} It is`, { type: "finish" as const, reason: "length" as const }];
+    const { turn } = await readText(textJson(name), pieces, sharedTools);
+    expect(outcomesOf(turn)).toEqual(["truncated"]);
+    expect(turn.text).toBe("It is");
+  });
+});
+
 describe("a block behind one that has no end", () => {
   const json = '{"name": "now", "arguments": {}}';
   it.each<[NotationName, string, string]>([

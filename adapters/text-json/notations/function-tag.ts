@@ -3,13 +3,15 @@ import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
 import { JsonBlock, namedCall } from "../block.ts";
+import { envelopeBlock, type EnvelopeForm } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
-import { headOfObjects } from "./hermes.ts";
 
 const OPEN = "<function=";
 const CLOSE = "</function>";
 const PYTHON_TAG = "<|python_tag|>";
+/** Its end is the end of the message, which many servers do not show. */
+const PYTHON: EnvelopeForm = { ends: MESSAGE_ENDS, nexts: [PYTHON_TAG], endsWith: "line" };
 
 /**
  * Llama: `<function=name>{…}</function>`; or `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which
@@ -22,7 +24,7 @@ export const functionTag: JsonDialect = {
   leading: UNMARKED,
   start: (writer, context) => (marker) => {
     if (UNMARKED.includes(marker)) return unmarkedCalls(marker, MESSAGE_ENDS, writer, context);
-    return marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context);
+    return marker === OPEN ? functionBlock(writer, context) : envelopeBlock(PYTHON, writer, context);
   },
   ends: [CLOSE, ...MESSAGE_ENDS],
   describe: (tools) => `${offer(tools)}
@@ -57,17 +59,6 @@ function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
     },
     ends: BRACKETS.map((bracket) => bracket + CLOSE),
     nexts: BRACKETS.map((bracket) => bracket + OPEN),
-    context,
-    writer,
-  });
-}
-
-/** Its end is the end of the message, which many servers do not show. */
-function pythonTag(writer: BlockWriter, context: TextContext): BlockReader {
-  return new JsonBlock({
-    head: (text, at) => headOfObjects(text, at, writer, context, true),
-    ends: MESSAGE_ENDS,
-    nexts: [PYTHON_TAG],
     context,
     writer,
   });

@@ -1,42 +1,43 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { skipSpace } from "../../../src/text/look.ts";
-import type { TextContext } from "../../../src/text/notation.ts";
-import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
-import { JsonBlock, type Head } from "../block.ts";
-import { Envelopes } from "../envelope.ts";
+import { envelopeBlock } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { offer, results, TOOL_RESPONSE, type JsonDialect } from "../prompt.ts";
 
-/** Of Apertus, around objects whose only key is the name: `[{"f": {…}}]`. */
-const KEYED = "<|tools_prefix|>";
+interface Form {
+  readonly open: string;
+  /** Without one, the block ends with its objects. */
+  readonly close?: string;
+  readonly isKeyed?: true;
+}
+
 /**
  * Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, LongCat, dots, Phi-4-mini, Command R and A,
- * InternLM, Apertus.
+ * InternLM, Apertus, GigaChat 3.1 and 3.0.
  */
-const TAGS = ["tool_call>", "tool_calls>", "TOOLCALL>", "longcat_tool_call>", "dots_function_call>"];
-const OPENS = [
-  ...TAGS.map((tag) => `<${tag}`),
-  "<|tool_call|>",
-  "<|START_ACTION|>",
-  "<|action_start|><|plugin|>",
-  "<|action_start|> <|plugin|>",
-  KEYED,
-] as const;
-const CLOSES = [
-  ...TAGS.map((tag) => `</${tag}`),
-  "<|/tool_call|>",
-  "<|END_ACTION|>",
-  "<|action_end|>",
-  "<|tools_suffix|>",
-] as const;
-/** Of GigaChat 3.1, then of 3.0: its end is that of the message. */
-const ENDLESS = ["<|function_call|>", "<|message_sep|>\n\nfunction call<|role_sep|>", "function call<|role_sep|>"];
+const FORMS: readonly Form[] = [
+  ...["tool_call", "tool_calls", "TOOLCALL", "longcat_tool_call", "dots_function_call"].map((tag) => ({
+    open: `<${tag}>`,
+    close: `</${tag}>`,
+  })),
+  { open: "<|tool_call|>", close: "<|/tool_call|>" },
+  { open: "<|START_ACTION|>", close: "<|END_ACTION|>" },
+  { open: "<|action_start|><|plugin|>", close: "<|action_end|>" },
+  { open: "<|action_start|> <|plugin|>", close: "<|action_end|>" },
+  { open: "<|tools_prefix|>", close: "<|tools_suffix|>", isKeyed: true },
+  { open: "<|function_call|>" },
+  { open: "<|message_sep|>\n\nfunction call<|role_sep|>" },
+  { open: "function call<|role_sep|>" },
+];
+const OPENS = FORMS.map(({ open }) => open);
+const CLOSES = FORMS.flatMap(({ close }) => close ?? []);
+/** Words alone begin no block where one is open. */
+const NEXTS = OPENS.filter((open) => open.startsWith("<"));
+/** Of a message of GigaChat. */
+const ENDS = ["</s>", "<|message_sep|>"];
 
-const ENDS = [...CLOSES, ...MESSAGE_ENDS];
-
-const [OPEN] = OPENS;
-const [CLOSE] = CLOSES;
+const [OPEN] = OPENS as [string];
+const [CLOSE] = CLOSES as [string];
 
 /**
  * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block per call. Others write the same,
@@ -45,19 +46,14 @@ const [CLOSE] = CLOSES;
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  */
 export const hermes: JsonDialect = {
-  markers: [...OPENS, ...ENDLESS, ...UNMARKED],
+  markers: [...OPENS, ...UNMARKED],
   leading: UNMARKED,
   start: (writer, context) => (marker) => {
-    if (UNMARKED.includes(marker)) return unmarkedCalls(marker, ENDS, writer, context);
-    const isEndless = ENDLESS.includes(marker);
-    return new JsonBlock({
-      head: (text, at) => headOfObjects(text, at, writer, context, isEndless, marker === KEYED),
-      ends: isEndless ? ["</s>", "<|message_sep|>"] : CLOSES,
-      // Words alone begin no block: what follows them is one more object of this one.
-      nexts: isEndless ? ENDLESS.slice(0, 2) : OPENS,
-      context,
-      writer,
-    });
+    const form = FORMS.find(({ open }) => open === marker);
+    if (form === undefined) return unmarkedCalls(marker, [...CLOSES, ...MESSAGE_ENDS], writer, context);
+    const { close, isKeyed } = form;
+    if (close === undefined) return envelopeBlock({ ends: ENDS, nexts: NEXTS, endsWith: "line" }, writer, context);
+    return envelopeBlock({ ends: CLOSES, nexts: NEXTS, isKeyed }, writer, context);
   },
   ends: CLOSES,
   describe: (tools) => `# Tools
@@ -75,28 +71,7 @@ The results come back in <tool_response> blocks, in the order of the calls.`,
     calls.map(({ name, args }) => `${OPEN}\n${JSON.stringify({ name, arguments: args })}\n${CLOSE}`).join("\n"),
   ...results({
     ...TOOL_RESPONSE,
-    marks: [...OPENS, ...CLOSES, ...ENDLESS],
+    marks: [...OPENS, ...CLOSES],
     textOf: ({ name, output, isError }) => outputText(isError ? { name, error: output } : { name, content: output }),
   }),
 };
-
-/** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */
-export function headOfObjects(
-  text: string,
-  at: number,
-  writer: BlockWriter,
-  context: TextContext,
-  isEndHidden = false,
-  isKeyed = false,
-): Head | "maybe" | "none" {
-  const json = skipSpace(text, at);
-  let next = json;
-  if (text[next] === "[") next = skipSpace(text, next + 1);
-  if (next >= text.length) return "maybe";
-  if (text[next] !== "{") return "none";
-  next = skipSpace(text, next + 1);
-  if (next >= text.length) return "maybe";
-  return /["'a-zA-Z_]/.test(text[next]!)
-    ? { json, begin: () => new Envelopes(writer, context, isEndHidden, isKeyed) }
-    : "none";
-}

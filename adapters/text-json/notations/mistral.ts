@@ -3,8 +3,8 @@ import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { JsonBlock, namedCall, type Head } from "../block.ts";
+import { headOfEnvelopes } from "../envelope.ts";
 import { endOfName, results, toolLines, type JsonDialect } from "../prompt.ts";
-import { headOfObjects } from "./hermes.ts";
 
 const OPEN = "[TOOL_CALLS]";
 const ARGS = "[ARGS]";
@@ -56,8 +56,7 @@ function headOf(text: string, at: number, writer: BlockWriter, context: TextCont
   const begin = skipSpace(text, at);
   if (begin === text.length) return "maybe";
   if (text[begin] === "[" || text[begin] === "{") {
-    const head = headOfObjects(text, at, writer, context);
-    return typeof head === "string" ? head : { ...head, endsWith: "json" };
+    return headOfEnvelopes(text, at, { ends: [], endsWith: "json" }, writer, context);
   }
   // A name follows the mark immediately; a word after a space belongs to a sentence.
   let end = begin > at ? begin : endOfName(text, begin);
