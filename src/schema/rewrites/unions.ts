@@ -1,6 +1,6 @@
 import { commonTypes, literals } from "../fits.ts";
 import { getOwn, isRecord, typeOfValue } from "../json.ts";
-import type { Rewrite } from "../lower.ts";
+import type { Rewrite, RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
@@ -16,9 +16,8 @@ export const oneOfToAnyOf: Rewrite = {
   apply(node, { lose, resolve }) {
     if (!Array.isArray(node["oneOf"])) return node;
     const branches = branchesOf(node, "oneOf");
-    const exclusive = branches.every((one, index) =>
-      branches.slice(index + 1).every((other) => disjoint(one, other, node, resolve)),
-    );
+    const kinds = branches.map((branch) => kindOf(branch, node, resolve));
+    const exclusive = kinds.every((one, index) => kinds.slice(index + 1).every((other) => disjoint(one, other)));
     if (!exclusive)
       lose("oneOf becomes anyOf: a value that fits several branches passes too.", { rule: "oneOfToAnyOf" });
     const rest = without(node, ["oneOf"]);
@@ -27,29 +26,40 @@ export const oneOfToAnyOf: Rewrite = {
   },
 };
 
-/** Whether no value of the node can fit both branches, as far as types and literals tell. */
-function disjoint(
-  one: JsonSchema | boolean,
-  other: JsonSchema | boolean,
-  node: JsonSchema,
-  resolve: (ref: string) => JsonSchema | undefined,
-): boolean {
-  const [first, second] = [target(one, resolve), target(other, resolve)];
-  if (first === undefined || second === undefined) return false;
-  const [ours, theirs] = [typesOf(first), typesOf(second)];
-  if (ours.length > 0 && theirs.length > 0 && commonTypes(new Set(ours), new Set(theirs)).size === 0) return true;
-  if (excludes(first, second)) return true;
-  // A property that both require, with no value in common. That tells nothing about values that are not objects.
-  if (![first, second, node].some((schema) => typesOf(schema).join() === "object")) return false;
-  return requiredOf(first).some((name) => {
-    const [mine, yours] = [getOwn(propertiesOf(first), name), getOwn(propertiesOf(second), name)];
-    if (mine === undefined || yours === undefined || !requiredOf(second).includes(name)) return false;
-    return excludes(target(mine, resolve), target(yours, resolve));
-  });
+/** What a value must be to fit a branch of a node, as far as types and literals tell. */
+interface Kind {
+  /** Empty if any. */
+  readonly types: ReadonlySet<string>;
+  readonly values: readonly unknown[] | undefined;
+  /** The values of properties that it must have. They tell nothing about values that are not objects. */
+  readonly constants: ReadonlyMap<string, readonly unknown[]>;
+  readonly isObject: boolean;
 }
 
-function excludes(one: JsonSchema | undefined, other: JsonSchema | undefined): boolean {
-  const [values, others] = [one && literals(one), other && literals(other)];
+function kindOf(branch: JsonSchema | boolean, node: JsonSchema, resolve: RewriteContext["resolve"]): Kind {
+  const schema = target(branch, resolve) ?? {};
+  const constants = requiredOf(schema).flatMap((name) => {
+    const property = getOwn(propertiesOf(schema), name);
+    const values = literals((property !== undefined && target(property, resolve)) || {});
+    return values === undefined ? [] : [[name, values] as const];
+  });
+  return {
+    types: new Set(typesOf(schema)),
+    values: literals(schema),
+    constants: new Map(constants),
+    isObject: [schema, node].some((one) => typesOf(one).join() === "object"),
+  };
+}
+
+function disjoint(one: Kind, other: Kind): boolean {
+  if (one.types.size > 0 && other.types.size > 0 && commonTypes(one.types, other.types).size === 0) return true;
+  if (excludes(one.values, other.values)) return true;
+  if (!one.isObject && !other.isObject) return false;
+  for (const [name, values] of one.constants) if (excludes(values, other.constants.get(name))) return true;
+  return false;
+}
+
+function excludes(values: readonly unknown[] | undefined, others: readonly unknown[] | undefined): boolean {
   return (
     values !== undefined &&
     others !== undefined &&
@@ -57,7 +67,7 @@ function excludes(one: JsonSchema | undefined, other: JsonSchema | undefined): b
   );
 }
 
-function target(node: JsonSchema | boolean, resolve: (ref: string) => JsonSchema | undefined): JsonSchema | undefined {
+function target(node: JsonSchema | boolean, resolve: RewriteContext["resolve"]): JsonSchema | undefined {
   if (typeof node === "boolean") return undefined;
   return typeof node["$ref"] === "string" ? resolve(node["$ref"]) : node;
 }
@@ -121,12 +131,7 @@ function mayBeObject(branch: JsonSchema): boolean {
 }
 
 /** The branches of a union, and of the unions in its branches, each complete with the siblings of the union. */
-function leavesOf(
-  node: JsonSchema,
-  resolve: (ref: string) => JsonSchema | undefined,
-  clash: Conflict,
-  depth = 0,
-): JsonSchema[] {
+function leavesOf(node: JsonSchema, resolve: RewriteContext["resolve"], clash: Conflict, depth = 0): JsonSchema[] {
   const keyword = unionOf(node);
   if (keyword === undefined || depth > 8) return [node]; // only a union that refers to itself is deeper
   const beside = without(node, [keyword]);
