@@ -19,30 +19,80 @@ export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefine
 }
 
 /**
- * All schemas in `start` that contain one that `matches`, themselves or through references. Found backwards from the
- * matches, so the time is linear in the number of schemas and references.
+ * All schemas that contain one that `matches`, themselves or through references. Found backwards from the matches, so
+ * the time is linear in the number of schemas and references.
  */
-export function reaching(
-  root: JsonSchema,
-  matches: (node: JsonSchema) => boolean,
-  start = root,
-): ReadonlySet<JsonSchema> {
-  const holders = new Map<JsonSchema, JsonSchema[]>([[start, []]]);
+export function reaching(root: JsonSchema, matches: (node: JsonSchema) => boolean): ReadonlySet<JsonSchema> {
+  const holders = new Map<JsonSchema, JsonSchema[]>([[root, []]]);
   const found = new Set<JsonSchema>();
   for (const node of holders.keys()) {
     if (matches(node)) found.add(node);
-    const link = (next: unknown) => {
-      if (!isRecord(next)) return;
-      const known = holders.get(next as JsonSchema);
-      if (known === undefined) holders.set(next as JsonSchema, [node]);
+    for (const next of linksOf(node, root)) {
+      const known = holders.get(next);
+      if (known === undefined) holders.set(next, [node]);
       else known.push(node);
-    };
-    eachSubschema(node, link);
-    const { $ref } = node;
-    if (typeof $ref === "string") link(resolveRef(root, $ref));
+    }
   }
   for (const node of found) for (const holder of holders.get(node)!) found.add(holder);
   return found;
+}
+
+const recursive = new WeakMap<JsonSchema, ReadonlySet<JsonSchema>>();
+
+/** The schemas that contain themselves, through any number of references. */
+export function recursiveIn(root: JsonSchema): ReadonlySet<JsonSchema> {
+  let found = recursive.get(root);
+  if (found === undefined) recursive.set(root, (found = findRecursive(root)));
+  return found;
+}
+
+/**
+ * Those in strongly connected components, in one pass without recursion, since chains of references can be long:
+ * https://en.wikipedia.org/wiki/Path-based_strong_component_algorithm
+ */
+function findRecursive(root: JsonSchema): ReadonlySet<JsonSchema> {
+  const found = new Set<JsonSchema>();
+  /** In the order of discovery; `Infinity` once its component is complete. */
+  const numbers = new Map<JsonSchema, number>();
+  const links = new Map<JsonSchema, JsonSchema[]>();
+  const path = [root];
+  const unassigned: JsonSchema[] = [];
+  /** Schemas on the path that cannot be in one component, as far as is known. */
+  const apart: JsonSchema[] = [];
+  for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
+    if (!numbers.has(node)) {
+      numbers.set(node, numbers.size);
+      links.set(node, linksOf(node, root));
+      unassigned.push(node);
+      apart.push(node);
+    }
+    const next = links.get(node)!.pop();
+    if (next !== undefined) {
+      const number = numbers.get(next);
+      if (number === undefined) path.push(next);
+      else while (numbers.get(apart.at(-1)!)! > number) apart.pop();
+      if (next === node) found.add(node);
+      continue;
+    }
+    path.pop();
+    if (apart.at(-1) !== node) continue;
+    apart.pop();
+    const component = unassigned.splice(unassigned.lastIndexOf(node));
+    for (const one of component) {
+      numbers.set(one, Infinity);
+      if (component.length > 1) found.add(one);
+    }
+  }
+  return found;
+}
+
+function linksOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
+  const links: JsonSchema[] = [];
+  eachSubschema(node, (child) => links.push(child));
+  const { $ref } = node;
+  const target = typeof $ref === "string" ? resolveRef(root, $ref) : undefined;
+  if (target !== undefined) links.push(target);
+  return links;
 }
 
 const known = new WeakMap<JsonSchema, ReadonlyMap<string, JsonSchema>>();

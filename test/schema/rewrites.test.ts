@@ -3,6 +3,7 @@ import { z } from "zod";
 import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";
 import * as rewrites from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
+import { busyMs } from "../busy-ms.ts";
 
 const {
   closeObjects,
@@ -1195,4 +1196,17 @@ it("keepPatterns() looks at each schema so many times, however they refer to one
     return looks;
   };
   expect(looksOf(200)).toBeLessThan(4 * 200);
+});
+
+it("merges references with siblings in a large cycle in time", () => {
+  const all = Array.from({ length: 700 }, (_, index) => index);
+  const schema = {
+    properties: Object.fromEntries(all.map((n) => [`p${n}`, { $ref: `#/$defs/d${n}`, minProperties: 1 }])),
+    $defs: Object.fromEntries(
+      all.map((n) => [`d${n}`, { properties: { next: { $ref: `#/$defs/d${(n + 1) % 700}` } } }]),
+    ),
+  };
+  const begin = busyMs();
+  lowerSchema(schema, [refsAlone]);
+  expect(busyMs() - begin).toBeLessThan(1500);
 });

@@ -1,5 +1,5 @@
 import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
-import { reaching, resolveRef } from "../refs.ts";
+import { recursiveIn, resolveRef } from "../refs.ts";
 import { ANNOTATIONS, KEYWORDS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, without } from "./keywords.ts";
@@ -117,7 +117,7 @@ export const refsAlone: Rewrite = {
     while (isRoot ? typeof current["$ref"] === "string" : binds(current)) {
       const { $ref, ...beside } = current as { $ref: string };
       const target = resolveRef(root, $ref);
-      if (target === undefined || seen.has(target) || (isRoot ? target === root : isRecursive(target, root))) {
+      if (target === undefined || seen.has(target) || (isRoot ? target === root : recursiveIn(root).has(target))) {
         if (!isRoot) return besideRef($ref, beside, target ?? {}, context);
         lose(`${$ref} at the root points only to itself.`);
         return beside;
@@ -142,19 +142,4 @@ function besideRef($ref: string, beside: JsonSchema, target: JsonSchema, context
 /** Whether a reference has siblings other than annotations. */
 function binds({ $ref, ...beside }: JsonSchema): boolean {
   return typeof $ref === "string" && Object.keys(beside).some((keyword) => !ANNOTATIONS.includes(keyword));
-}
-
-/** Each of many references asks about the same targets. */
-const recursive = new WeakMap<JsonSchema, Map<JsonSchema, boolean>>();
-
-/** Whether a schema contains a reference to itself, through any number of references. */
-function isRecursive(target: JsonSchema, root: JsonSchema): boolean {
-  let known = recursive.get(root);
-  if (known === undefined) recursive.set(root, (known = new Map()));
-  let answer = known.get(target);
-  if (answer === undefined) {
-    const refersToIt = ({ $ref }: JsonSchema) => typeof $ref === "string" && resolveRef(root, $ref) === target;
-    known.set(target, (answer = reaching(root, refersToIt, target).has(target)));
-  }
-  return answer;
 }
