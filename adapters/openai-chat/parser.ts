@@ -48,8 +48,6 @@ export class ChatParser implements Parser<WireEvent | string> {
   /** After "[DONE]" and after a whole response: what a server still sends is not part of this turn. */
   #over = false;
   #sawToolCalls = false;
-  /** The ids of the calls so far. */
-  #callIds: Set<string> | undefined;
   /** What deltas have already given, so that a message after them only repeats it. */
   #spoke = false;
   #reasoned = false;
@@ -320,9 +318,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   /** LiteLLM has run the call on an MCP server, and goes on with an answer: https://github.com/BerriAI/litellm/issues/31910 */
   #ran({ tool_call_id: wireId, result: output }: WireResult): void {
     const id = idOf(wireId);
-    if (id === undefined || this.#callIds?.has(id) !== true) return;
     const metadata = { providerExecuted: true, type: "function", output };
-    this.#sink.tool(toolChunk(this.#choice, undefined, id, undefined, undefined, false, metadata));
+    if (id) this.#sink.tool(toolChunk(this.#choice, undefined, id, undefined, undefined, false, metadata));
   }
 
   /** @param position in the list of a whole message, where calls have no index and are complete */
@@ -356,7 +353,6 @@ export class ChatParser implements Parser<WireEvent | string> {
     // Nothing but empty strings: a stub, or the empty fragment that some servers send last.
     if (!id && !name && !text && record === undefined && metadata === undefined) return;
     if (index !== LEGACY_INDEX) this.#sawToolCalls = true;
-    if (id) (this.#callIds ??= new Set()).add(id);
     const isPiece = id === undefined && name === undefined && text !== undefined && metadata === undefined && !whole;
     if (isPiece) sayDelta(this.#sink, this.#choice, index, text);
     else this.#sink.tool(toolChunk(this.#choice, index, id, name, text, whole || undefined, metadata, record));

@@ -55,7 +55,8 @@ export interface ToolChunk {
   readonly errorType?: string | undefined;
   /**
    * Anything else that belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`.
-   * `dependent: true` says that the arguments refer to the result of another call and are validated later.
+   * `dependent: true` says that the arguments refer to the result of another call and are validated later;
+   * `providerExecuted: true` that the provider has run the call itself, with `output`: it is no call of the turn.
    */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -90,6 +91,11 @@ export function toolChunk(
     errorType,
     metadata,
   };
+}
+
+/** Whether it holds what a call that the provider has run itself gave. */
+export function isProvidersResult({ metadata }: ToolChunk): boolean {
+  return metadata?.["providerExecuted"] === true;
 }
 
 /** The part of a parser's sink that takes calls. */

@@ -1,7 +1,7 @@
 import type { Tool } from "../tool/tool.ts";
 import { firstCharOf } from "./arguments.ts";
 import type { CallState } from "./call.ts";
-import type { ToolChunk } from "./chunk.ts";
+import { isProvidersResult, type ToolChunk } from "./chunk.ts";
 
 /** The offered tools: first by the names under which the provider knows them, then by their own. */
 export type NamedTools = ReadonlyMap<string, Tool>;
@@ -34,7 +34,7 @@ export class ToolRouter {
     this.#openCall = openCall;
   }
 
-  /** The call of a chunk; `undefined` if it would exceed the limit of calls. */
+  /** The call of a chunk; `undefined` if it would exceed the limit of calls, or is a result of a call that is unknown. */
   route(chunk: ToolChunk): CallState | undefined {
     const turnIndex = chunk.turnIndex ?? 0;
     let routes = this.#last;
@@ -50,6 +50,7 @@ export class ToolRouter {
       const isAnother = hasOwnIndex && !isSentAgain(bound, chunk) && !isPieceOf(bound, chunk);
       return isAnother || this.#begins(bound, chunk) ? this.#openAfter(bound, routes, chunk) : (routes.open = bound);
     }
+    if (isProvidersResult(chunk) && !chunk.name) return undefined;
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
     if (open === undefined) return this.#open(routes, chunk);
     if (this.#begins(open, chunk)) return this.#openAfter(open, routes, chunk);

@@ -4,7 +4,7 @@ import type { ToolUse } from "../tool/use.ts";
 import { appendDelta, currentOf, inCallOrder, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
 import { sentence, tooManyCalls } from "./call-failures.ts";
 import { stateOf, type CallState, type ToolCall } from "./call.ts";
-import { toolChunk, type ToolChunk } from "./chunk.ts";
+import { isProvidersResult, toolChunk, type ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
 import { showGetters } from "./shown.ts";
@@ -110,9 +110,9 @@ export class TurnReader {
     const state = currentOf(buffer);
     if (state !== undefined) this.#announce(state, chunk);
     for (; outcome !== undefined; outcome = buffer.next()) this.#release(outcome);
-    if (state === undefined) {
-      this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
-    } else if (chunk.metadata?.["providerExecuted"] === true) this.#giveBack(state, chunk);
+    if (isProvidersResult(chunk)) {
+      if (state !== undefined) this.#giveBack(state, chunk);
+    } else if (state === undefined) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
   }
 
   toolDelta(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void {

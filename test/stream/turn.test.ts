@@ -402,6 +402,15 @@ describe("calls that are none of ours", () => {
     }
   });
 
+  it("are none where only a result of one came", () => {
+    const turn = reader();
+    turn.tool({ callIndex: 0, name: "write", argsTextDelta: "{" });
+    turn.tool({ id: "another", metadata: { providerExecuted: true, output: 5 } });
+    turn.tool({ callIndex: 0, argsTextDelta: '"n":1}' });
+    expect(end(turn, ["tool-use", null])).toEqual(["use write", "finish tool-use"]);
+    expect(turn.turn.providerToolCalls).toEqual([]);
+  });
+
   it("are not told again where they were released and nobody was given them", () => {
     const turn = reader();
     turn.tool(call(0, "read"));
