@@ -1,7 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { indexOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import { idOf, indexOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { baseError, errorMessage, isBareError, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
@@ -428,10 +428,6 @@ const LEGACY = Object.freeze({ functionCall: true });
 function withoutDebris(name: string): string {
   const debris = name.indexOf("<|");
   return debris < 0 ? name : name.slice(0, debris);
-}
-
-function idOf(id: unknown): string | undefined {
-  return typeof id === "number" ? String(id) : typeof id === "string" ? id : undefined;
 }
 
 /** Fields of an entry that are read here, or that mean something else to the buffer. */

@@ -1,5 +1,5 @@
 import type { ProviderToolCall } from "../../src/stream/events.ts";
-import { textOf } from "../../src/wire/field.ts";
+import { idOf, textOf } from "../../src/wire/field.ts";
 import type { Item } from "./item.ts";
 import type { WireItem } from "./wire.ts";
 
@@ -23,7 +23,7 @@ export function providerCall(
   const type = wire.type ?? "";
   const executedBy = executor(wire);
   return {
-    id: (executedBy === "client" ? textOf(wire.call_id) : undefined) ?? textOf(itemId) ?? null,
+    id: (executedBy === "client" ? idOf(wire.call_id) : undefined) ?? textOf(itemId) ?? null,
     name: textOf(wire.name) ?? type.replace(/_call$/, ""),
     type,
     status,
@@ -35,7 +35,7 @@ export function providerCall(
 
 /** Whether an item is the result of such a call, if that is a separate item. */
 export function isHostedResult({ type }: WireItem): boolean {
-  return type === "shell_call_output" || type === "program_output" || type === "tool_search_output";
+  return typeof type === "string" && type.endsWith("_output");
 }
 
 /** Such a call with its result. */

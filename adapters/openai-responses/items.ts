@@ -1,5 +1,5 @@
 import { isRecord } from "../../src/schema/json.ts";
-import { textOf } from "../../src/wire/field.ts";
+import { idOf, textOf } from "../../src/wire/field.ts";
 import { isHosted } from "./hosted.ts";
 import { differ, isCall, isSame, type Item } from "./item.ts";
 import type { WireEvent, WireItem } from "./wire.ts";
@@ -64,9 +64,10 @@ export class Items {
   }
 
   findCall(callId: string | null | undefined): Item | undefined {
-    if (textOf(callId) === undefined) return undefined;
+    const id = idOf(callId);
+    if (!id) return undefined;
     this.#byCallId ??= new Map(this.all.map((item) => [item.callId, item]));
-    return this.#byCallId.get(callId!);
+    return this.#byCallId.get(id);
   }
 
   /** The hosted call that a result belongs to: the last of its kind and `call_id`; a tool search has no id. */
@@ -155,9 +156,9 @@ export class Items {
     return item;
   }
 
-  setCallId(item: Item, callId: string | undefined): void {
-    item.callId = callId;
-    this.#byCallId?.set(callId, item);
+  setCallId(item: Item, callId: string | null | undefined): void {
+    item.callId = idOf(callId) || undefined;
+    this.#byCallId?.set(item.callId, item);
   }
 
   /** What the whole response contains and no event did, with its index. */

@@ -210,7 +210,7 @@ export class ResponsesParser implements Parser<unknown> {
   #open(event: WireEvent, wire: WireItem): Item {
     const item = this.#items.add(event, wire);
     if (isCall(wire)) {
-      this.#items.setCallId(item, textOf(wire.call_id));
+      this.#items.setCallId(item, wire.call_id);
       item.name = textOf(wire.name);
       if (item.unheaded === undefined) this.#announce(item);
     } else if (isHosted(wire)) {
@@ -342,7 +342,7 @@ export class ResponsesParser implements Parser<unknown> {
 
   #finishCall(item: Item, wire: WireItem, began: WireItem): void {
     if (item.unheaded !== undefined) {
-      this.#items.setCallId(item, textOf(wire.call_id));
+      this.#items.setCallId(item, wire.call_id);
       item.name = textOf(wire.name) ?? item.name;
       this.#announce(item);
     }
@@ -353,9 +353,10 @@ export class ResponsesParser implements Parser<unknown> {
     const text = isDoubtful ? undefined : unsaid(item, whole);
     const record = item.sent > 0 ? corrected(item, whole) : isRecord(whole) ? whole : undefined;
     // Results are matched against the id that came last: early servers announced a call with another one.
-    const callId = textOf(wire.call_id) ?? item.callId;
-    const metadata = callId === item.callId ? undefined : { id: callId };
-    this.#items.setCallId(item, callId);
+    const announced = item.callId;
+    this.#items.setCallId(item, wire.call_id || announced);
+    const { callId } = item;
+    const metadata = callId === announced ? undefined : { id: callId };
     const lacks = lacksPieces(item, whole) ? "pieces of them did not arrive" : undefined;
     const first = callId === undefined ? undefined : this.#firstCalls.get(callId);
     if (item.isBare && first !== undefined && first !== item && first.name === item.name) {

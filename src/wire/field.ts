@@ -5,6 +5,11 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
+/** An id as text: some servers send a number. */
+export function idOf(value: unknown): string | undefined {
+  return typeof value === "number" ? String(value) : typeof value === "string" ? value : undefined;
+}
+
 /** A number, including zero. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;

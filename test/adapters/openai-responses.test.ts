@@ -204,6 +204,26 @@ describe("the parser", () => {
     expect(chunks.at(-1)?.done).toBe(true);
   });
 
+  it("gives calls back under their ids where these are numbers", async () => {
+    const paid = call(0, '{"city":"Oslo"}', { call_id: 7 });
+    for (const events of [[added(0, paid), ended(0, paid), completed], [completedWith(paid)]]) {
+      const turn = await turnOf(events);
+      expect(turn.calls).toMatchObject([{ id: "7" }]);
+      expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ call_id: "7" }]);
+      expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: "7" }]);
+    }
+  });
+
+  it("tells the result of a call among agents at the provider with the call", async () => {
+    const type = "multi_agent_call";
+    const asked = { type, id: "mac_1", call_id: "call_a", action: "spawn_agent", arguments: "{}" };
+    const output = [{ type: "output_text", text: "spawned", annotations: [] }];
+    const told = { type: "multi_agent_call_output", id: "maco_1", call_id: "call_a", action: "spawn_agent", output };
+    const turn = await turnOf([added(0, asked), ended(0, asked), added(1, told), ended(1, told), completed]);
+    expect(turn.providerToolCalls).toMatchObject([{ id: "mac_1", type, status: "completed", output }]);
+    expect(openaiResponses.assistantMessage(turn)).toEqual([asked, told]);
+  });
+
   // MoonshotAI/kimi-code#1455, diegosouzapw/OmniRoute#10223
   describe("arguments whose end tells others than their pieces", () => {
     const city = '{"city":"Oslo"}';
@@ -922,8 +942,8 @@ describe("the parser", () => {
       added(0, null as never),
       added(0, { type: "message", content: 7, summary: "x" }),
       ended(0, { type: "message", content: "All of it.", summary: [null, 1] }),
-      added(1, { type: "function_call", call_id: 7, name: { first: "a" }, arguments: [1] }),
-      ended(1, { type: "function_call", call_id: 7, name: null, arguments: 3, status: {} }),
+      added(1, { type: "function_call", call_id: [7], name: { first: "a" }, arguments: [1] }),
+      ended(1, { type: "function_call", call_id: [7], name: null, arguments: 3, status: {} }),
       added(2, { type: "web_search_call", id: 3, name: 4, environment: "x" }),
       ended(2, "x" as never),
       { type: "response.output_text.done", output_index: 3, text: {} },
