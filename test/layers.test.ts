@@ -72,7 +72,7 @@ const floors: Record<string, readonly string[]> = {
     "src/time.ts",
     "src/errors.ts",
   ],
-  "src/replay": ["src/adapter.ts", "src/wire", "src/time.ts", "src/errors.ts"],
+  "src/replay": ["src/adapter.ts", "src/tool", "src/wire", "src/time.ts", "src/errors.ts"],
   "src/testing": [
     "src/source.ts",
     "src/adapter.ts",

@@ -2,6 +2,7 @@ import { extname } from "node:path";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { bodyFile, pathOf, saveRecording } from "./files.ts";
 import { listen, sendJson } from "./http.ts";
 import { record } from "./record.ts";
@@ -71,10 +72,11 @@ export interface RecordingProxy {
  * Request headers, keys and cookies go to the endpoint and nowhere else; of the response headers, only the content type
  * is kept.
  *
- * @throws TypeError if `url` is not an http(s) URL or has credentials in it, or `wire` is not an adapter
+ * @throws TypeError for an invalid option, such as a `url` with credentials in it
  */
 export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const base = endpointUrl(options?.url);
+  checkOptionNames("recordingProxy()", options, OPTIONS);
   const { wire, onRecording, onSkipped, host = "127.0.0.1", port = 0, signal } = options;
   if (wire !== undefined && !isWire(wire)) {
     throw new TypeError(`wire is an adapter itself, not its name; got ${JSON.stringify(wire)}`);
@@ -171,6 +173,18 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     },
   };
 }
+
+const OPTIONS: OptionNames<ProxyOptions> = {
+  url: true,
+  wire: true,
+  out: true,
+  onRecording: true,
+  onSkipped: true,
+  onError: true,
+  port: true,
+  host: true,
+  signal: true,
+};
 
 function endpointUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;

@@ -1,4 +1,5 @@
 import { pause } from "../time.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { checkRecording, coveringChunks, type RecordedChunk, type Recording } from "./recording.ts";
 
 /** Options of {@link replay}. */
@@ -9,17 +10,20 @@ export interface ReplayOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const OPTIONS: OptionNames<ReplayOptions> = { speed: true, signal: true };
+
 /** The size of the pieces if a recording has no timing. */
 const PIECE_BYTES = 16 * 1024;
 
 /**
  * Plays the recorded body again, in its original chunks.
  *
- * @throws TypeError if `recording` is not one, or `speed` is not a positive number
+ * @throws TypeError if `recording` is not one, or for an invalid option
  */
 export function replay(recording: Recording, options: ReplayOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { speed = Infinity, signal } = options;
   checkRecording(recording, "replay()");
+  checkOptionNames("replay()", options, OPTIONS);
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
   const chunks = piecesOf(recording);
   const start = performance.now();

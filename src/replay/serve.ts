@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { Adapter } from "../adapter.ts";
 import { pause } from "../time.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { behaviorFor, endingOf, isFailure, leftOf, sendsBody, wrongIn } from "./behavior.ts";
 import type { ReplayBehavior, ReplayBehaviors } from "./behavior.ts";
 import { pathOf } from "./files.ts";
@@ -81,6 +82,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   if (!Array.isArray(options?.adapters) || !options.adapters.every(isWire)) {
     throw new TypeError("serveReplay() takes a list of adapters, not of their names");
   }
+  checkOptionNames("serveReplay()", options, OPTIONS);
   const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behavior, origins = [], signal } = options;
   const { startOver = true } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
@@ -234,6 +236,18 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   const { url, port: actualPort, close } = await listen(handle, { host, port, signal });
   return { url, port: actualPort, requests, reset, close };
 }
+
+const OPTIONS: OptionNames<ServeOptions> = {
+  adapters: true,
+  fixtures: true,
+  port: true,
+  host: true,
+  speed: true,
+  behavior: true,
+  startOver: true,
+  origins: true,
+  signal: true,
+};
 
 /** Whether it is an adapter, and not the name of one. */
 export function isWire(value: unknown): value is Wire {
