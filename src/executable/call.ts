@@ -23,7 +23,7 @@ export async function callProgram(
 ): Promise<unknown> {
   await program.checkAgain();
   const { timeoutMs, maxOutputBytes, maxDepth } = settings;
-  const given = typeof settings.env === "function" ? settings.env(context) : settings.env;
+  const given = typeof settings.env === "function" ? await settings.env(context) : settings.env;
   const progress = createProgressQueue((line: ProgressLine) => context.progress(line));
   const outcome = await program.run({
     args: [],

@@ -7,6 +7,8 @@ import { defaultOwners } from "./check-file.ts";
 import { checkInherited } from "./environment.ts";
 import type { ExecutableRun } from "./error.ts";
 
+type Variables = Readonly<Record<string, string>>;
+
 /** How the programs behind tools are run. */
 export interface ExecutableRunOptions {
   /** For one call, until its program is asked to end. Default 30,000. */
@@ -26,10 +28,7 @@ export interface ExecutableRunOptions {
   /** The working directory, absolute. Default: that of this process when the tool is loaded. */
   readonly cwd?: string | undefined;
   /** Added to the environment. A function is called for every call, for example to pass on the caller's identity. */
-  readonly env?:
-    | Readonly<Record<string, string>>
-    | ((context: ToolContext) => Readonly<Record<string, string>>)
-    | undefined;
+  readonly env?: Variables | ((context: ToolContext) => Variables | Promise<Variables>) | undefined;
   /**
    * Variables to pass on from this process, besides HOME, LANG, LC_ALL, LC_CTYPE, LOGNAME, PATH, SHELL, TERM, TMPDIR,
    * TZ, USER.

@@ -175,7 +175,7 @@ describe("the environment", () => {
   );
 
   it("has a caller's identity only when the host hands it over", async () => {
-    const options = { env: ({ userId }: ToolContext) => ({ CALLER: String(userId) }) };
+    const options = { env: async ({ userId }: ToolContext) => ({ CALLER: String(userId) }) };
     const got = (await call("says-what-it-gets", { ...options, context: { userId: "ada", token: "t0ken" } })) as {
       env: string;
     };
