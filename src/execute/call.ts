@@ -37,7 +37,7 @@ export class Call {
   /** The executor's tool when it was last looked up; `undefined` if there was none. */
   tool: Tool | undefined;
   /** For that tool. */
-  prepared: PreparedInput = { input: undefined, given: "", digest: "", hiding: undefined, problem: undefined };
+  prepared!: PreparedInput;
   repeatOf: string | undefined;
   approval: ApprovalRequest | undefined;
   /** This execution has seen its record, or has written it. */

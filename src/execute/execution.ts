@@ -3,7 +3,6 @@ import { approvalRule } from "../tool/approval-rule.ts";
 import { createWakeUp } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
-import type { ApprovalRequest } from "./approvals/types.ts";
 import { standingApproval } from "./call-approval.ts";
 import { outcomeOf, settle } from "./call-outcome.ts";
 import { startedRow, unknownRow } from "./call-row.ts";
@@ -12,7 +11,7 @@ import type { EndedCall } from "./ended-here.ts";
 import type { ActionRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { inputOf, plan, resumePlanned, stillHolds, type Permit } from "./permit.ts";
-import { runRecorded } from "./running.ts";
+import { run } from "./running.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
 /** The result of a step: the outcome, or `undefined` if the row has changed and must be read again. */
@@ -160,25 +159,6 @@ async function start(call: Call, judging: Promise<Permit | Outcome | undefined>)
 /** Waits for its turn, or until the caller gives up. */
 function enter(call: Call): Promise<void> {
   return unlessAborted(() => call.place.enter(), call.context.signal);
-}
-
-async function run(
-  call: Call,
-  tool: Tool,
-  entry: ActionEntry,
-  input: unknown,
-  request: ApprovalRequest | undefined,
-): Step {
-  const { deps, use } = call;
-  call.isUnrun = false;
-  const end = await runRecorded(call, tool, entry, input);
-  if (end === undefined) return undefined;
-  const { row, durationMs, cause, recorded } = end;
-  if (row.status === "done" && request !== undefined) {
-    await deps.approvals?.succeeded(request.id).catch(() => {});
-  }
-  if (!recorded) deps.ended.add(call.actionId, { use, owner: entry.value.lease!.owner, row, cause });
-  return call.ended(row, durationMs, cause, recorded);
 }
 
 // Others ------------------------------------------------------------------------------------------------------------

@@ -1,22 +1,15 @@
 import { isConflict } from "../store/errors.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { ApprovalRequest } from "./approvals/types.ts";
 import { runHandler } from "./attempt.ts";
 import { toolContextOf } from "./call-context.ts";
 import type { ActionEntry, Call } from "./call.ts";
 import { rowOfEnd } from "./handler-end.ts";
 import { hush } from "./hush.ts";
 import { withoutLease, type ActionRow } from "./ledger.ts";
+import type { Outcome } from "./outcome.ts";
 import { undoText } from "./output.ts";
 import { snapshot } from "./snapshot.ts";
-
-/** How it ended. */
-export interface RecordedEnd {
-  readonly row: ActionRow;
-  readonly durationMs: number;
-  readonly cause: unknown;
-  /** False when the store did not take it: then it is known in this process alone. */
-  readonly recorded: boolean;
-}
 
 /**
  * Runs the handler while extending its lease, and records the end.
@@ -24,12 +17,14 @@ export interface RecordedEnd {
  * @param entry the row already says that the attempt has started
  * @returns `undefined` if another process presumed this one dead: that one's record counts
  */
-export async function runRecorded(
+export async function run(
   call: Call,
   tool: Tool,
   entry: ActionEntry,
   input: unknown,
-): Promise<RecordedEnd | undefined> {
+  request: ApprovalRequest | undefined,
+): Promise<Outcome | undefined> {
+  call.isUnrun = false;
   const { deps, use, context, events } = call;
   const { signal, timeoutMs = tool.timeoutMs ?? deps.timeoutMs } = context;
   const held = deps.ledger.hold(entry);
@@ -76,6 +71,7 @@ export async function runRecorded(
   if (change.status === "done") await deps.history.succeeding(held.value);
   const endedAt = Date.now();
   const endOf = (row: ActionRow): ActionRow => ({ ...withoutLease(row), ...change, endedAt });
+  // What the store did not take is known in this process alone.
   let recorded = true;
   try {
     await held.write(endOf);
@@ -86,5 +82,8 @@ export async function runRecorded(
     }
     recorded = false;
   }
-  return { row: recorded ? held.value : endOf(held.value), durationMs, cause, recorded };
+  const row = recorded ? held.value : endOf(held.value);
+  if (row.status === "done" && request !== undefined) await deps.approvals?.succeeded(request.id).catch(() => {});
+  if (!recorded) deps.ended.add(call.actionId, { use, owner: entry.value.lease!.owner, row, cause });
+  return call.ended(row, durationMs, cause, recorded);
 }
