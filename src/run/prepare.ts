@@ -24,7 +24,10 @@ export async function prepareTurn(
   const behavior = latest(rows, "behavior");
   const counted = rowsThatCount(rows, "turn");
   const last = counted.at(-1);
-  const all = counted.flatMap(({ messages }) => messages);
+  const said = counted.flatMap(({ messages }) => messages);
+  // A copy: what is changed in a message is for this turn, too. Marks on the latest one (`cache_control`) would add up
+  // until the provider refuses them.
+  const all = trim === undefined && prepareStep === undefined ? said : structuredClone(said);
   const trimmed = (await trim?.(all)) ?? all;
   if (trimmed !== all) checkMessages(trimmed, model, "trim()");
   const request = {

@@ -75,6 +75,22 @@ describe("prepareStep", () => {
     ]);
   });
 
+  it.each(["prepareStep", "trim"])("changes a message in place for its turn alone, as %s", async (hook) => {
+    const model = scripted(callOf("read"), callOf("read"), { text: "Done." });
+    const { orchestrator } = setup(model, ["read"], {
+      [hook](given: readonly object[] & { messages?: readonly object[] }) {
+        const messages = given.messages ?? given;
+        Object.assign(messages.at(-1)!, { cache_control: { type: "ephemeral" } });
+        return hook === "trim" ? messages : undefined;
+      },
+    });
+    const { messages } = await orchestrator.run({ conversationId, input });
+    const marks = (list: readonly object[]) => list.map((message) => Number("cache_control" in message)).join("");
+    expect(model.requests.map((request) => marks(request.messages))).toEqual(["1", "001", "00001"]);
+    expect(marks(messages)).toBe("000000");
+    expect((await orchestrator.get(conversationId))!.messages).toEqual(messages);
+  });
+
   it("is told where the run stands, in whichever process it goes on", async () => {
     const seen: unknown[] = [];
     const prepareStep = async ({ transcript, messages, signal, ...step }: Step) => {
