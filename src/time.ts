@@ -25,6 +25,12 @@ export function startTimer(ms: number, work: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
+/** Elapsed whole milliseconds from now on. Never negative, even if the machine's clock is set back. */
+export function stopwatch(): () => number {
+  const startedAt = performance.now();
+  return () => Math.round(performance.now() - startedAt);
+}
+
 /** Waits this many milliseconds (not at all if that is not positive), or until the signal fires. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (ms > 0) await createWakeUp(signal).wait(ms);

@@ -17,7 +17,11 @@ import { readers } from "./adapters.ts";
 
 describe("what is called with nothing says what it needs", () => {
   it.each<[string, (nothing: never) => unknown, RegExp]>([
-    ["new ToolExecutor()", (nothing) => new ToolExecutor(nothing), /takes \{ tools, store \}, got undefined/],
+    [
+      "new ToolExecutor()",
+      (nothing) => new ToolExecutor(nothing),
+      /takes an object, \{ tools, store, .* got undefined/,
+    ],
     [
       "new Orchestrator()",
       (nothing) => new Orchestrator(nothing),

@@ -1,4 +1,5 @@
 import { checkMs } from "../time.ts";
+import { typeName } from "../tool/option-names.ts";
 import type { ApprovalAsk, Principal } from "./approvals/types.ts";
 
 /**
@@ -66,10 +67,4 @@ export function checkContext(context: ExecutionContext): void {
   if (approvalTimeoutMs !== undefined && !(typeof approvalTimeoutMs === "number" && approvalTimeoutMs >= 0)) {
     throw new TypeError(`approvalTimeoutMs is a number of milliseconds, got ${String(approvalTimeoutMs)}.`);
   }
-}
-
-export function typeName(value: unknown): string {
-  if (value === null) return "null";
-  if (value === "") return "an empty text";
-  return Array.isArray(value) ? "an array" : typeof value;
 }

@@ -2,12 +2,12 @@ import { checkMs } from "../time.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, typeName, type OptionNames } from "../tool/option-names.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { settle } from "./call-outcome.ts";
 import { Call } from "./call.ts";
-import { checkContext, typeName, type ExecutionContext } from "./context.ts";
+import { checkContext, type ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { Emitter, type EventListener } from "./emitter.ts";
 import { EndedHere } from "./ended-here.ts";
@@ -362,9 +362,6 @@ export function executableDigestOf({ metadata }: Tool): string | undefined | Pro
 }
 
 function checkExecutorOptions(options: ToolExecutorOptions): void {
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`new ToolExecutor() takes { tools, store }, got ${typeName(options)}.`);
-  }
   checkOptionNames("new ToolExecutor()", options, EXECUTOR_OPTIONS);
   const { store, onEvent, authorize, approvals } = options;
   if (typeof store?.put !== "function") {

@@ -1,7 +1,7 @@
-import { checkContext, typeName } from "../execute/context.ts";
+import { checkContext } from "../execute/context.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { checkedChoice } from "../tool/choice.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, typeName, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
 import { checkMs } from "../time.ts";

@@ -4,7 +4,7 @@ import type { ExecutionContext } from "../execute/context.ts";
 import type { Schedule } from "../execute/schedule.ts";
 import { unlessAborted } from "../execute/unless-aborted.ts";
 import { isStoreFailure } from "../store/errors.ts";
-import { pause } from "../time.ts";
+import { pause, stopwatch } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
 import { addUse, callsLeft, overBudget, tooManyCalls } from "./budgets.ts";
@@ -28,7 +28,6 @@ import {
   rowsThatCount,
 } from "./rows.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
-import { stopwatch } from "./stopwatch.ts";
 import { askModel, isAborted } from "./turn.ts";
 import type { RunContext, Standing } from "./types.ts";
 

@@ -3,12 +3,12 @@ import { ToolCallError, ToolError } from "../errors.ts";
 import { modelMessage, type Model } from "../model.ts";
 import type { FinishReason, StreamEvent, Turn } from "../stream/events.ts";
 import { isClean } from "../stream/finish-reason.ts";
+import { stopwatch } from "../time.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TurnRow } from "./format.ts";
 import { executable, isDependent, pendingCall, recordsOf } from "./partition.ts";
-import { stopwatch } from "./stopwatch.ts";
 import type { RunEvent } from "./types.ts";
 
 export interface TurnRequest {

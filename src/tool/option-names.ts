@@ -12,14 +12,19 @@ export type OptionNames<T> = Readonly<Record<keyof T, true>>;
  */
 export function checkOptionNames(taker: string, options: object, known: Readonly<Record<string, true>>): void {
   const names = Object.keys(known);
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    const got = options === null ? "null" : Array.isArray(options) ? "an array" : typeof options;
-    throw new TypeError(`${taker} takes an object, { ${names.join(", ")} }, got ${got}.`);
+  if (typeName(options) !== "object") {
+    throw new TypeError(`${taker} takes an object, { ${names.join(", ")} }, got ${typeName(options)}.`);
   }
   const unknown = unknownKey(options, names);
   if (unknown === undefined) return;
   const meant = didYouMean(unknown, names);
   throw new TypeError(`${taker} has no option ${JSON.stringify(unknown)}.${meant} It has ${names.join(", ")}.`);
+}
+
+export function typeName(value: unknown): string {
+  if (value === null) return "null";
+  if (value === "") return "an empty text";
+  return Array.isArray(value) ? "an array" : typeof value;
 }
 
 /** No option's name is longer. */
