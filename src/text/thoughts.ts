@@ -1,11 +1,20 @@
 import { find, lookFor, skipSpace } from "./look.ts";
 import type { BlockReader, Notation } from "./notation.ts";
 
-/** The tags around thoughts. `<thought>` is that of EXAONE Deep, and of Gemini on wires without a field for them. */
+/**
+ * The tags around thoughts. `<thought>` is that of EXAONE Deep, and of Gemini on wires without a field for them; the
+ * four after it those of MiniMax M3, Reka Flash 3, OpenThinker and Kimi-VL.
+ *
+ * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/parser/reasoning_parser.py
+ */
 const TAGS: ReadonlyMap<string, string> = new Map([
   ["<think>", "</think>"],
   ["<thinking>", "</thinking>"],
   ["<thought>", "</thought>"],
+  ["<mm:think>", "</mm:think>"],
+  ["<reasoning>", "</reasoning>"],
+  ["<|begin_of_thought|>", "<|end_of_thought|>"],
+  ["◁think▷", "◁/think▷"],
   ["[THINK]", "[/THINK]"],
   ["<seed:think>", "</seed:think>"],
   ["<think:opensource>", "</think:opensource>"],

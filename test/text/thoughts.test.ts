@@ -69,6 +69,10 @@ describe("a call in the thoughts of a text", () => {
     "<|START_THINKING|> <|END_THINKING|>",
     "<|inner_prefix|> <|inner_suffix|>",
     "<|channel> <channel|>",
+    "<mm:think> </mm:think>",
+    "<reasoning> </reasoning>",
+    "<|begin_of_thought|> <|end_of_thought|>",
+    "◁think▷ ◁/think▷",
   ])("is a plan between %s", async (tags) => {
     const [open, close] = tags.split(" ");
     const text = `${open}thought\n${call("Oslo")}${close}${call("Rome")}`;
