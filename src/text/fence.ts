@@ -28,6 +28,8 @@ export class Fence {
   #quote = 0;
   /** The line has a low quote: its high ones end something. */
   #isLow = false;
+  /** The first of its guillemets, which is the one that begins something: «a» or »a«. */
+  #guillemet = -1;
 
   /** Whether a marker that begins here is text. */
   isQuoting(): boolean {
@@ -47,6 +49,7 @@ export class Fence {
     if (code === this.#quote) this.#quote = 0;
     if (isQuote(code)) this.#seeQuote(code);
     else if (code === LOW || code === LOW_SINGLE) this.#isLow = true;
+    else if ((code === LEFT || code === RIGHT) && this.#guillemet < 0) this.#guillemet = code;
     this.#last = code;
     if (code === NEWLINE) return this.#endLine();
     if (code === BACKTICK) this.#ticks++;
@@ -111,6 +114,7 @@ export class Fence {
     const last = this.#last;
     if (last === HIGH || last === HIGH_SINGLE) return this.#isLow ? 0 : last + 1;
     if (last === LOW || last === LOW_SINGLE) return last - 2;
+    if (last === this.#guillemet) return LEFT + RIGHT - last;
     return last === CORNER || last === CORNER + 2 ? last + 1 : 0;
   }
 
@@ -125,6 +129,7 @@ export class Fence {
     this.#ticks = this.#codeTicks = this.#quote = 0;
     this.#quotes.clear();
     this.#isLow = false;
+    this.#guillemet = -1;
     const isRun = this.#run >= 3 && (this.#line === "run" || this.#line === "info");
     if (isRun) {
       if (this.#open === undefined) this.#open = { char: this.#char, run: this.#run };
@@ -144,12 +149,14 @@ const DOT = 46;
 const GREATER = 62;
 const BACKTICK = 96;
 const TILDE = 126;
-/** As in ‘a’, “a”, ‚a‘, „a“, 「a」 and 『a』. */
+/** As in ‘a’, “a”, ‚a‘, „a“, «a», 「a」 and 『a』. */
 const HIGH_SINGLE = 0x2018;
 const HIGH = 0x201c;
 const LOW_SINGLE = 0x201a;
 const LOW = 0x201e;
 const CORNER = 0x300c;
+const LEFT = 0xab;
+const RIGHT = 0xbb;
 const BLOCK_QUOTE = -1;
 
 function isSpace(code: number): boolean {
