@@ -311,8 +311,7 @@ export class ToolBuffer {
   }
 
   #settle(state: CallState): void {
-    const mayBeCopy = this.#uniqueIds && state.metadata?.["sharesId"] === true;
-    const isCopy = mayBeCopy && this.#states.some((other) => isSameCall(state, other));
+    const isCopy = this.#uniqueIds && state.id && this.#states.some((other) => isSameCall(state, other));
     if (isCopy) this.#fail(state, { error: "it repeats an earlier one, with its id", errorType: "withdrawn" });
     else this.#put(state, decide(state, this.#tools, this.#repair));
   }
@@ -334,7 +333,7 @@ function isOpen({ outcome, isRetracted }: CallState): boolean {
 
 /** Whether a call repeats another one with the same id that will run or has run. */
 function isSameCall({ id, name, args }: CallState, other: CallState): boolean {
-  return other.outcome instanceof ToolUse && other.id === id && other.name === name && args.equalsThoseOf(other.args);
+  return other.id === id && other.outcome instanceof ToolUse && other.name === name && args.equalsThoseOf(other.args);
 }
 
 /** Whether a chunk that came after its call was complete says anything beyond what the call said. */

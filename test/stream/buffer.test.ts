@@ -753,6 +753,21 @@ describe("a call with the id of another, where ids are unique", () => {
     return buffer.append(call(name, args, { id, callIndex: 3 }));
   };
 
+  it("runs once where it is whole before the provider has ended the first", () => {
+    const buffer = new ToolBuffer(tools, { uniqueIds: true });
+    const sent = [
+      { id: "a", callIndex: 0, name: "anything" },
+      { id: "b", callIndex: 1, name: "refund" },
+      { callIndex: 0, argsTextDelta: '{"n":' },
+      { callIndex: 0, argsTextDelta: "1}" },
+      { callIndex: 1, argsTextDelta: '{"id":' },
+    ];
+    const outcomes = [...sent, ...sent, { callIndex: 0, done: true }].map((chunk) => buffer.append(chunk));
+    const uses = [...outcomes, ...buffer.end("tool-use")].filter((outcome) => outcome instanceof ToolUse);
+    expect(uses).toMatchObject([{ input: { n: 1 } }]);
+    expect(buffer.calls.map(({ name }) => name)).toEqual(["refund", "anything"]);
+  });
+
   it.each([
     ["anything", '{"n":1}'],
     ["anything", '{"id":"x"}'],
