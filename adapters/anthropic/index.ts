@@ -7,6 +7,7 @@ import { defineAdapter, type StreamSource, type ParserSink } from "../../src/ada
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
+import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, container, toolError, toolResult, toolResults } from "./messages.ts";
@@ -20,7 +21,7 @@ import {
   type MessagesModelParams,
 } from "./model.ts";
 import { AnthropicParser } from "./parser.ts";
-import { namespaced, toolChoice, toolName, tools } from "./schema.ts";
+import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent, WireMessage } from "./wire.ts";
 
 export type { BetaMessagesClient, BetaMessagesModelParams, MessagesClient, MessagesModelParams } from "./model.ts";

@@ -43,12 +43,6 @@ import { describeObjectValues, keepLegalKeys } from "./rewrites.ts";
 export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 128 });
 
 /**
- * Claude writes none of these, but models behind other servers of this wire do: GPT `functions.f`, Kimi `functions.f:0`,
- * Gemini `default_api:f`. https://github.com/tontinton/maki/pull/518, https://github.com/tya5/reyn/pull/1992
- */
-export const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
-
-/**
  * JSON Schema draft 2020-12, with a plain object at the root (`input_schema does not support oneOf, allOf, or anyOf at
  * the top level`).
  */

@@ -8,6 +8,7 @@ import type { Model } from "../../src/model.ts";
 import { checkClient, checkParams } from "../../src/open-turn.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
+import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
@@ -23,7 +24,7 @@ import {
   type LegacyModelParams,
 } from "./model.ts";
 import { GoogleParser } from "./parser.ts";
-import { namespaced, toolChoice, toolName, tools } from "./schema.ts";
+import { toolChoice, toolName, tools } from "./schema.ts";
 import type { GoogleEvent, GoogleResponse } from "./wire.ts";
 
 export type {

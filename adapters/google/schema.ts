@@ -56,12 +56,6 @@ export const toolName: (name: string) => string = safeToolName({
 });
 
 /**
- * The namespace in which Gemini was shown tools in training (`default_api:f`), and at gateways, GPT's and Kimi's
- * (`functions.f`, `functions.f:0`). https://github.com/google-gemini/cookbook/issues/1374
- */
-export const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
-
-/**
  * `parametersJsonSchema`: JSON Schema. What the API does not read there it silently ignores, so it is moved into the
  * description, where the model can read it, and reported.
  *

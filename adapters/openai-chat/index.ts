@@ -8,6 +8,7 @@ import type {
 import { defineAdapter, type StreamSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type Reading, type ReadOptions } from "../../src/read/index.ts";
+import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
@@ -20,7 +21,7 @@ import {
   type ChatModelParams,
 } from "./model.ts";
 import { ChatParser, type ChatParserOptions } from "./parser.ts";
-import { namespaced, toolChoice, toolName, tools } from "./schema.ts";
+import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
 
 export type { ChatClient, ChatModelOptions, ChatModelParams } from "./model.ts";

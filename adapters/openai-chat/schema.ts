@@ -13,13 +13,6 @@ import type { Tool } from "../../src/tool/tool.ts";
 export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
 
 /**
- * Models write the namespace in which they were shown tools in training: GPT and Kimi `functions.f`, with Kimi's count
- * behind it (`functions.f:0`), Gemini `default_api:f`. https://github.com/tontinton/maki/pull/518,
- * https://github.com/tya5/reyn/pull/1992
- */
-export const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
-
-/**
  * The tools as `chat.completions.create()` takes them. A tool whose input is a string (not an object) becomes a custom
  * tool: the model writes free text, without JSON around it.
  */

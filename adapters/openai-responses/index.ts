@@ -5,6 +5,7 @@ import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
+import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
@@ -16,7 +17,7 @@ import {
   type ResponsesModelParams,
 } from "./model.ts";
 import { ResponsesParser } from "./parser.ts";
-import { namespaced, toolChoice, toolName, tools } from "./schema.ts";
+import { toolChoice, toolName, tools } from "./schema.ts";
 import type { StreamedEvent, WholeResponse, WireEvent, WireResponse } from "./wire.ts";
 
 export type { ResponsesClient, ResponsesModelParams } from "./model.ts";

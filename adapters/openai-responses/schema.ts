@@ -20,12 +20,6 @@ import type { ToolSource } from "../../src/tool/tool-set.ts";
 export const toolName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
 
 /**
- * Models write the namespace in which they were shown tools in training: GPT `functions.f`
- * (https://github.com/tontinton/maki/pull/518); at gateways, Kimi `functions.f:0` and Gemini `default_api:f`.
- */
-export const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
-
-/**
  * The tools as `responses.create()` takes them. A tool whose schema is a string becomes a custom tool: the model writes
  * free text.
  *

@@ -1,7 +1,7 @@
 import type { Adapter } from "../../src/adapter.ts";
 import { textAdapter, type TextAdapter } from "../../src/text/adapter.ts";
 import { rescue } from "../../src/text/rescue.ts";
-import { namespaced } from "./prompt.ts";
+import { namespaced } from "../../src/tool/names.ts";
 import { notationNamed, notations, type NotationName } from "./notations/index.ts";
 
 export type { ToolDescription } from "../../src/text/dialect.ts";

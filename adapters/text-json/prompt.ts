@@ -63,9 +63,6 @@ export function toolLines(tools: readonly ToolDescription[]): string {
 /** Names appear in JSON, or between marks that contain none of these characters. */
 export const anyName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_.-]/, maxLength: 128 });
 
-/** Models also write the namespace in which they were shown tools in training (`functions.f`), Kimi with a count. */
-export const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
-
 /** One character of such a name, or of what models write before it: `functions.` */
 export const NAME_CHARACTER = /[\w.\-/]/;
 

@@ -33,6 +33,14 @@ export function safeToolName(rules: NameRules): (name: string) => string {
   };
 }
 
+/**
+ * What models write for a tool's name, with the namespace in which they were shown tools in training: GPT and Kimi
+ * `functions.f`, with Kimi's count behind it (`functions.f:0`), Gemini `default_api:f`. Behind gateways, any of them
+ * speaks any wire. https://github.com/tontinton/maki/pull/518, https://github.com/tya5/reyn/pull/1992,
+ * https://github.com/google-gemini/cookbook/issues/1374
+ */
+export const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
+
 /** 32 bits of FNV-1a over the UTF-16 units: short and the same everywhere; guards against accidents only. */
 export function hash(text: string): number {
   let bits = 0x811c9dc5;
