@@ -5,7 +5,7 @@ import { approvalHandler, ApprovalService, approvalSession, approvalSockets } fr
 import { ToolExecutor } from "../src/execute/index.ts";
 import { ToolError } from "../src/errors.ts";
 import { mcpHandlers, mcpTools } from "../src/mcp/index.ts";
-import { recordingProxy, serveReplay } from "../src/replay/index.ts";
+import { recordingProxy, replay, serveReplay } from "../src/replay/index.ts";
 import { Orchestrator } from "../src/run/index.ts";
 import { jsonSchema } from "../src/schema/index.ts";
 import { memoryStore } from "../src/store/index.ts";
@@ -86,6 +86,9 @@ describe("an option that does not exist is refused, for a rule or a limit with a
       "authorize",
       (wrong) => bullmqExecutor({ tools: [], store, connection, ...wrong }),
     ],
+    ["serveReplay()", "behaviour", "behavior", (wrong) => serveReplay({ adapters: [], fixtures: new Map(), ...wrong })],
+    ["recordingProxy()", "onSkip", "onSkipped", (wrong) => recordingProxy({ url: "http://localhost", ...wrong })],
+    ["replay()", "sped", "speed", (wrong) => replay({ bytes: new Uint8Array(), chunks: [], complete: true }, wrong)],
     ["Tool a:", "needApproval", "needsApproval", (wrong) => defineTool({ ...tool, ...wrong })],
   ])("by %s: %s for %s", async (taker, typo, meant, call) => {
     const refused = (async () => call({ [typo]: 1 }))();
@@ -106,6 +109,17 @@ it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
     const tools = [] as never;
     expect(() => adapter.read(new Response(""), tools)).toThrow(/tools among its options/);
     expect(() => adapter.parse({}, tools)).toThrow(/tools among its options/);
+  },
+);
+
+it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
+  "%s refuses what is spelt like one of its options",
+  (_, adapter) => {
+    for (const [wrong, meant] of Object.entries({ tool: "tools", limit: "limits", abortSignal: "signal" })) {
+      const words = `no option "${wrong}". Did you mean ${meant}?`;
+      expect(() => adapter.read(new Response(""), { [wrong]: [] })).toThrow(words);
+      expect(() => adapter.parse({}, { [wrong]: [] })).toThrow(words);
+    }
   },
 );
 

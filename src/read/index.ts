@@ -4,6 +4,7 @@ import { isResponse, openSource } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { Limits } from "../stream/limits.ts";
 import { TurnReader } from "../stream/turn.ts";
+import { didYouMean, type OptionNames } from "../tool/option-names.ts";
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { finish, Pump, push } from "./pump.ts";
@@ -81,10 +82,24 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
   if (Array.isArray(options)) {
     throw new TypeError(`${adapter.name} takes tools among its options, { tools }, got a list.`);
   }
+  checkReadOptions(adapter.name, options);
   const { tools, limits, repair, runId, signal } = options;
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${signal && typeof signal}.`);
   }
   const { name: wire, toolName, namespaced, uniqueIds } = adapter;
   return new TurnReader({ wire, tools, limits, repair, runId, toolName, namespaced, uniqueIds });
+}
+
+const OPTIONS: OptionNames<ReadOptions> = { tools: true, limits: true, repair: true, runId: true, signal: true };
+
+/**
+ * Parsers may have options of their own, which are not known here: only what is spelt like one of ours is a mistake.
+ * Without its tools, no input of a turn would be validated.
+ */
+function checkReadOptions(adapter: string, options: object): void {
+  for (const name of Object.keys(options)) {
+    const meant = Object.hasOwn(OPTIONS, name) ? "" : didYouMean(name, Object.keys(OPTIONS));
+    if (meant !== "") throw new TypeError(`${adapter}.read() has no option ${JSON.stringify(name)}.${meant}`);
+  }
 }

@@ -165,8 +165,6 @@ describe("the replay server", () => {
     [{ behavior: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
     [{ behavior: { "paper/bth": { status: 429 } } }, 'no case "bth" of paper. There are both, streamed, whole.'],
     [{ speed: 0 }, "speed has to be a positive number"],
-    // A failure that never happens, and its test passes.
-    [{ behaviour: {} } as never, 'no option "behaviour". Did you mean behavior?'],
     ...(
       [
         [{ sttus: 429 }, 'behavior of paper/both has the unknown key "sttus"; the keys are status, message, headers,'],
