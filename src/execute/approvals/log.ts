@@ -94,19 +94,15 @@ export class ApprovalLog {
     for (const entry of page) {
       if (await isGone(entry)) await this.#store.delete(this.#key(scope, entry.seq));
     }
-    if (this.#trimmed.size >= MAX_SEEN) this.#trimmed.clear();
-    this.#trimmed.set(scope, page.at(-1)?.seq ?? 0);
+    note(this.#trimmed, scope, page.at(-1)?.seq ?? 0);
   }
 
   /** Deletes these entries: immediately, or a later call does, as soon as they are before the noted end. */
   async forget(scope: string, seqs: readonly number[]): Promise<void> {
     const end = await this.#end(scope);
     const all = [...(this.#late.get(scope) ?? []), ...seqs.filter((seq) => seq > 0)];
-    if (this.#late.size >= MAX_SEEN) this.#late.clear();
-    this.#late.set(
-      scope,
-      all.filter((seq) => seq >= end),
-    );
+    const late = all.filter((seq) => seq >= end);
+    note(this.#late, scope, late);
     for (const seq of all) if (seq < end) await this.#store.delete(this.#key(scope, seq));
   }
 
@@ -128,9 +124,14 @@ export class ApprovalLog {
   }
 
   #saw(scope: string, seq: number): void {
-    if (this.#seen.size >= MAX_SEEN) this.#seen.clear();
-    this.#seen.set(scope, Math.max(seq, this.#seen.get(scope) ?? 0));
+    note(this.#seen, scope, Math.max(seq, this.#seen.get(scope) ?? 0));
   }
+}
+
+/** These only save time or space, and there may be any number of scopes. */
+function note<Value>(notes: Map<string, Value>, scope: string, value: Value): void {
+  if (notes.size >= MAX_NOTES) notes.clear();
+  notes.set(scope, value);
 }
 
 /** Keys are ordered as text. */
@@ -140,6 +141,6 @@ const PAGE = 500;
 export const TRIM_EVERY = 10;
 /** A cold start finds the end of the log from the hint on: at most so many entries. */
 const HINT_EVERY = 100;
-const MAX_SEEN = 10_000;
+const MAX_NOTES = 10_000;
 /** More than come in between. */
 const TRIMMED_AT_ONCE = 2 * TRIM_EVERY;
