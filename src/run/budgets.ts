@@ -51,7 +51,7 @@ export function liftCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits): B
 export function tooManyCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits, calls: number): ToolError | undefined {
   const left = callsLeft(used, lifted, limits);
   if (calls === 0 || calls <= left) return undefined;
-  return exceeded(`${used.calls + calls} calls of at most ${used.calls + left} (maxCalls)`);
+  return exceeded(`would have ${used.calls + calls} calls of at most ${used.calls + left} (maxCalls)`);
 }
 
 /** The error if something is used up before a turn. */
@@ -67,13 +67,15 @@ export function overBudget(
       `The run has had ${used.steps} turns of at most ${most.steps} (maxSteps), and is not over. resume() gives it as many again.`,
     );
   }
-  if (used.tokens >= most.tokens) return exceeded(`${used.tokens} tokens of at most ${most.tokens} (maxTokens)`);
-  if (used.activeMs >= most.activeMs) return exceeded(`${used.activeMs} ms of at most ${most.activeMs} (maxActiveMs)`);
+  if (used.tokens >= most.tokens)
+    return exceeded(`has had ${used.tokens} tokens of at most ${most.tokens} (maxTokens)`);
+  if (used.activeMs >= most.activeMs)
+    return exceeded(`has worked ${used.activeMs} ms of at most ${most.activeMs} (maxActiveMs)`);
   return undefined;
 }
 
 function exceeded(what: string): ToolError {
-  return new ToolError("budget_exceeded", `The run would have ${what}. resume() gives it as much again.`);
+  return new ToolError("budget_exceeded", `The run ${what}. resume() gives it as much again.`);
 }
 
 const NAMES: ReadonlySet<string> = new Set<keyof Limits>(["maxSteps", "maxCalls", "maxTokens", "maxActiveMs"]);

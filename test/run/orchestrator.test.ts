@@ -1115,7 +1115,7 @@ describe("limits", () => {
   it.each([
     ["maxSteps", { maxSteps: 2 }, "max_steps", "has had 4 turns of at most 4 (maxSteps)"],
     ["maxCalls", { budgets: { maxCalls: 2 } }, "budget_exceeded", "would have 5 calls of at most 4 (maxCalls)"],
-    ["maxTokens", { budgets: { maxTokens: 25 } }, "budget_exceeded", "would have 60 tokens of at most 55 (maxTokens)"],
+    ["maxTokens", { budgets: { maxTokens: 30 } }, "budget_exceeded", "has had 60 tokens of at most 60 (maxTokens)"],
   ] as const)("%s ends the run in a state that can be resumed", async (_, options, code, all) => {
     const write = counted("write");
     const model = scripted({ calls: [{ name: "write" }] });
@@ -1141,6 +1141,19 @@ describe("limits", () => {
     expect(write.inputs).toEqual([]);
     expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed" });
     expect(write.inputs).toHaveLength(5);
+  });
+
+  it("are granted in full, though another process has a lower one than was used", async () => {
+    const write = counted("write");
+    const two = { calls: [1, 2].map((n) => ({ name: "write", args: { n } })) };
+    const model = scripted(two, { calls: [{ name: "ask" }] }, { text: "Done." });
+    const base = { model, tools: [write.tool, external("ask")], store: memoryStore() };
+    const { pendingToolCalls } = await new Orchestrator(base).run({ conversationId, input: "Go" });
+    const strict = new Orchestrator({ ...base, budgets: { maxCalls: 1 } });
+    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, result: "Yes." }];
+    const error = { code: "budget_exceeded", message: expect.stringContaining("would have 3 calls of at most 1") };
+    expect(await strict.resume(conversationId, { toolResults })).toMatchObject({ status: "error", error });
+    expect(await strict.resume(conversationId)).toMatchObject({ status: "completed", content: "Done." });
   });
 
   it("leave calls that never run when the conversation goes on without them, and the model hears so", async () => {
