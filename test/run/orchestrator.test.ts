@@ -1039,6 +1039,15 @@ describe("a turn that is cut", () => {
 });
 
 describe("a run that fails in its first turn", () => {
+  it("counts turns that broke in a row: an answer in between begins anew", async () => {
+    const broken = { text: "Do", fail: new Error("the line is dead") };
+    const model = scripted(broken, broken, { calls: [{ name: "read" }] }, broken, broken, { text: "Done." });
+    const read = counted("read", { effect: "read" });
+    const options = { model, tools: [read.tool], store: memoryStore(), retryDelayMs: 0 };
+    const result = await new Orchestrator(options).run({ conversationId, input: "Go" });
+    expect(result).toMatchObject({ status: "completed", content: "Done.", metadata: { steps: 6 } });
+  });
+
   it("has nothing to say: what was said in the run before is no answer", async () => {
     const model = scripted({ text: "The answer." }, { fail: new Error("down") });
     const options = { model, store: memoryStore(), maxCutTurns: 0, retryDelayMs: 0 };
