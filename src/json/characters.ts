@@ -24,28 +24,13 @@ export function nextNumberPart(part: number, code: number): number {
   return part === E && (code === 0x2b || code === 0x2d) /* + - */ ? E_SIGN : -1;
 }
 
+/** By the code of the character. */
+const UNESCAPED = Array.from({ length: 128 }, () => "");
+for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = JSON.parse(`"\\${char}"`) as string;
+
 /** What the character after a backslash stands for; "" if it stands for nothing. */
 export function unescaped(code: number): string {
-  switch (code) {
-    case 0x22:
-      return '"';
-    case 0x5c:
-      return "\\";
-    case 0x2f:
-      return "/";
-    case 0x62:
-      return "\b";
-    case 0x66:
-      return "\f";
-    case 0x6e:
-      return "\n";
-    case 0x72:
-      return "\r";
-    case 0x74:
-      return "\t";
-    default:
-      return "";
-  }
+  return code < 128 ? UNESCAPED[code]! : "";
 }
 
 /** Less than 0 for any other character. */
