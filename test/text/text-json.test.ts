@@ -829,13 +829,17 @@ describe("a call of dsml", () => {
   const tagged = (value: string) => file.replace("@", parameter("path", "b") + parameter("content", value));
   it.each<[string, string, unknown[]]>([
     ["may be one tag", now, [{}]],
-    ...["||DSML||", "\u{ff5c}DSML\u{ff5c}", "\u{ff5c}DSML\u{ff5c} ", "\u{2016}DSML\u{2016}"].map(
-      (mark): [string, string, unknown[]] => [
-        `may be marked with ${mark}`,
-        `<|DSML|calls>\n${now}\n${tagged("x")}\n</|DSML|calls>`.replaceAll("|DSML|", mark),
-        [{}, { path: "b", content: "x" }],
-      ],
-    ),
+    ...[
+      "||DSML||",
+      "\u{ff5c}DSML\u{ff5c}",
+      "\u{ff5c}DSML\u{ff5c} ",
+      "\u{2016}DSML\u{2016}",
+      "\u{ff5c}GCML\u{ff5c}",
+    ].map((mark): [string, string, unknown[]] => [
+      `may be marked with ${mark}`,
+      `<|DSML|calls>\n${now}\n${tagged("x")}\n</|DSML|calls>`.replaceAll("|DSML|", mark),
+      [{}, { path: "b", content: "x" }],
+    ]),
     ["may be one tag, among others", `<|DSML|tool_calls>\n${now}\n${tagged("x")}`, [{}, { path: "b", content: "x" }]],
     ["may be one JSON object", file.replace("@", json), [content]],
     [

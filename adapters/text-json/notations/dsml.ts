@@ -2,7 +2,7 @@ import { invokeNotation } from "../invoke-tags.ts";
 import { dsmlLeaks } from "../leaks.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 
-/** The mark as in the model's tokens, as V4.1 writes it, then as servers and models spell it. */
+/** The mark as in the model's tokens, as V4.1 writes it, as servers and models spell it; then that of GigaChat 3.5. */
 const MARKS: [string, ...string[]] = [
   "\u{ff5c}DSML\u{ff5c}",
   "\u{ff5c}DSML\u{ff5c} ",
@@ -10,6 +10,7 @@ const MARKS: [string, ...string[]] = [
   "\u{2016}DSML\u{2016}",
   "|DSML|",
   "||DSML||",
+  "\u{ff5c}GCML\u{ff5c}",
 ];
 /** Of V3.2, V4 and V4.1. */
 const SECTIONS = ["function_calls", "tool_calls", "calls"];
@@ -26,10 +27,11 @@ const list = results({
 /**
  * DeepSeek: a section of `<｜DSML｜invoke name="f">` with
  * `<｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter>`. The bars are full-width or ASCII, single or
- * doubled, and a space may follow them. `string` says whether a value is text or JSON.
+ * doubled, and a space may follow them. `string` says whether a value is text or JSON. GigaChat 3.5 writes the same.
  *
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.2/blob/main/encoding/encoding_dsv32.py
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/deepseekv41_detector.py for V4.1
+ * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/gigachat35_detector.py
  */
 export const dsml: JsonDialect = {
   ...invokeNotation(MARKS, SECTIONS, (value) => ` string="${typeof value === "string"}"`),
