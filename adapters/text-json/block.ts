@@ -24,7 +24,7 @@ export interface Head {
   /** Where the JSON begins. */
   readonly json: number;
   /** Called once. */
-  begin(): JsonConsumer;
+  begin(writer: BlockWriter, context: TextContext): JsonConsumer;
   /** The end of the JSON is the end of the block: at once, or once its line shows that it does not go on. */
   readonly endsWith?: "json" | "line" | undefined;
 }
@@ -40,9 +40,6 @@ export interface JsonBlockParts {
   readonly nexts?: readonly string[];
   /** Servers may hide the end: if the text ends after closed JSON, the end of the turn decides about the call. */
   readonly isEndHidden?: boolean;
-  readonly context: TextContext;
-  /** Receives a call that was cut off before its head was complete. */
-  readonly writer: BlockWriter;
 }
 
 /**
@@ -55,6 +52,8 @@ export interface JsonBlockParts {
 export class JsonBlock implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly #parts: JsonBlockParts;
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
   readonly #markers: readonly string[];
   readonly #firsts: ReadonlySet<number>;
   #consumer: JsonConsumer | undefined;
@@ -62,9 +61,11 @@ export class JsonBlock implements BlockReader {
   #value = new ValueEnd();
   #kept: Kept | undefined;
 
-  constructor(parts: JsonBlockParts) {
+  constructor(parts: JsonBlockParts, writer: BlockWriter, context: TextContext) {
     const { ends, nexts = [] } = parts;
     this.#parts = parts;
+    this.#writer = writer;
+    this.#context = context;
     this.#markers = [...ends, ...nexts];
     this.#firsts = new Set(this.#markers.map((marker) => marker.charCodeAt(0)));
   }
@@ -76,7 +77,7 @@ export class JsonBlock implements BlockReader {
       if (head === "none") this.state = "none";
       if (typeof head === "string") return at;
       this.state = "open";
-      this.#consumer = head.begin();
+      this.#consumer = head.begin(this.#writer, this.#context);
       this.#endsWith = head.endsWith;
       at = head.json;
     }
@@ -84,8 +85,8 @@ export class JsonBlock implements BlockReader {
   }
 
   #readJson(consumer: JsonConsumer, text: string, begin: number): number {
-    const { nexts = [], context } = this.#parts;
-    const isBlind = context.isBlind || consumer.isText === true;
+    const { nexts = [] } = this.#parts;
+    const isBlind = this.#context.isBlind || consumer.isText === true;
     let from = begin;
     let at = begin;
     for (; at < text.length; at++) {
@@ -143,11 +144,11 @@ export class JsonBlock implements BlockReader {
   }
 
   end(rest: string): string | undefined {
-    const { context, writer, isCall = isSome, isEndHidden } = this.#parts;
+    const { isCall = isSome, isEndHidden } = this.#parts;
     const consumer = this.#consumer;
     if (consumer === undefined) {
       if (!isCall(rest)) return undefined;
-      writer.call().cut();
+      this.#writer.call().cut();
       this.state = "closed";
       return undefined;
     }
@@ -159,7 +160,7 @@ export class JsonBlock implements BlockReader {
     }
     this.#pass(rest);
     // If the text was not cut off, the first marker in an unclosed string was the end after all.
-    const behind = context.isWhole ? this.#kept?.text : undefined;
+    const behind = this.#context.isWhole ? this.#kept?.text : undefined;
     if (behind !== undefined) consumer.end();
     else if (isEndHidden !== true || !isClosed) consumer.cut();
     return behind;

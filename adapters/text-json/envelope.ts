@@ -15,21 +15,14 @@ export interface EnvelopeForm extends Pick<JsonBlockParts, "ends" | "nexts"> {
 
 /** A block of objects that are calls. */
 export function envelopeBlock(form: EnvelopeForm, writer: BlockWriter, context: TextContext): JsonBlock {
-  return new JsonBlock({
-    ...form,
-    head: (text, at) => headOfEnvelopes(text, at, form, writer, context),
-    context,
-    writer,
-  });
+  return new JsonBlock({ ...form, head: (text, at) => headOfEnvelopes(text, at, form) }, writer, context);
 }
 
 /** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */
 export function headOfEnvelopes(
   text: string,
   at: number,
-  { endsWith, isKeyed }: EnvelopeForm,
-  writer: BlockWriter,
-  context: TextContext,
+  { endsWith, isKeyed }: Pick<EnvelopeForm, "endsWith" | "isKeyed">,
 ): Head | "maybe" | "none" {
   const json = skipSpace(text, at);
   let next = json;
@@ -39,7 +32,7 @@ export function headOfEnvelopes(
   next = skipSpace(text, next + 1);
   if (next >= text.length) return "maybe";
   return /["'a-zA-Z_]/.test(text[next]!)
-    ? { json, begin: () => new Envelopes(writer, context, isKeyed), endsWith }
+    ? { json, begin: (writer, context) => new Envelopes(writer, context, isKeyed), endsWith }
     : "none";
 }
 

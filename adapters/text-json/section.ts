@@ -1,5 +1,5 @@
 import { find, lookFor, skipSpace } from "../../src/text/look.ts";
-import type { BlockReader, Notation, TextContext } from "../../src/text/notation.ts";
+import type { BlockReader, Notation } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
 import { JsonBlock, type Head } from "./block.ts";
 
@@ -11,7 +11,7 @@ export interface SectionParts {
   /** What begins a call, and what ends one. */
   readonly begins: readonly string[];
   readonly ends: readonly string[];
-  head(text: string, at: number, writer: BlockWriter, context: TextContext): Head | "maybe" | "none";
+  head(text: string, at: number): Head | "maybe" | "none";
   /** What follows the name of a call. */
   readonly separator: string;
 }
@@ -22,8 +22,7 @@ export function sectionNotation(parts: SectionParts): Pick<Notation, "markers" |
     markers: [...sections, ...begins],
     start(writer, context) {
       const nexts = [...begins, ...sectionEnds];
-      const call = () =>
-        new JsonBlock({ head: (text, at) => head(text, at, writer, context), ends, nexts, context, writer });
+      const call = () => new JsonBlock({ head, ends, nexts }, writer, context);
       return (marker) => (begins.includes(marker) ? call() : new Section(parts, nexts, call, writer));
     },
   };

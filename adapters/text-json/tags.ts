@@ -172,12 +172,8 @@ export class TagBlock implements BlockReader {
 
   /** Models sometimes write them this way: https://github.com/sgl-project/sglang/issues/38924 */
   #jsonOf(call: CallWriter): JsonBlock {
-    return new JsonBlock({
-      head: (_, at) => ({ json: at, begin: () => argumentsOf(call) }),
-      ends: [this.#notation.callEnd],
-      context: this.#context,
-      writer: this.#writer,
-    });
+    const head = (_: string, json: number) => ({ json, begin: () => argumentsOf(call) });
+    return new JsonBlock({ head, ends: [this.#notation.callEnd] }, this.#writer, this.#context);
   }
 
   #readJson(json: JsonBlock, text: string, from: number): number {

@@ -1,5 +1,4 @@
 import { lookFor, skipSpace } from "../../../src/text/look.ts";
-import type { BlockWriter } from "../../../src/text/writer.ts";
 import { namedCall, type Head } from "../block.ts";
 import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
 import { sectionNotation } from "../section.ts";
@@ -65,7 +64,7 @@ The results come back between ${RESULT} and ${RESULT_END}, in the order of the c
   }),
 };
 
-function headOf(text: string, at: number, writer: BlockWriter): Head | "maybe" | "none" {
+function headOf(text: string, at: number): Head | "maybe" | "none" {
   const first = nameAt(text, at);
   const separator = lookFor(text, first.end, SEPARATORS);
   if (typeof separator !== "object") return separator ?? "none";
@@ -79,7 +78,7 @@ function headOf(text: string, at: number, writer: BlockWriter): Head | "maybe" |
   const json = fence === undefined ? end : skipSpace(text, end + fence.word.length);
   if (name === "") return "none";
   if (json === text.length) return "maybe";
-  return text[json] === "{" ? { json, begin: () => namedCall(writer, name) } : "none";
+  return text[json] === "{" ? { json, begin: (writer) => namedCall(writer, name) } : "none";
 }
 
 /** A name, and where the white space after it ends. */

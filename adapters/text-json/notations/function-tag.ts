@@ -1,8 +1,6 @@
 import { skipSpace } from "../../../src/text/look.ts";
-import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
-import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
-import { JsonBlock, namedCall } from "../block.ts";
+import { JsonBlock, namedCall, type JsonBlockParts } from "../block.ts";
 import { envelopeBlock, type EnvelopeForm } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
@@ -24,7 +22,7 @@ export const functionTag: JsonDialect = {
   leading: UNMARKED,
   start: (writer, context) => (marker) => {
     if (UNMARKED.includes(marker)) return unmarkedCalls(marker, MESSAGE_ENDS, writer, context);
-    return marker === OPEN ? functionBlock(writer, context) : envelopeBlock(PYTHON, writer, context);
+    return marker === OPEN ? new JsonBlock(FUNCTION, writer, context) : envelopeBlock(PYTHON, writer, context);
   },
   ends: [CLOSE, ...MESSAGE_ENDS],
   describe: (tools) => `${offer(tools)}
@@ -47,19 +45,15 @@ The results come back in <function_result> blocks, in the order of the calls.`,
 /** The closing bracket of the head may follow the arguments: `<function=f{…}></function>`, `<function=f({…})`. */
 const BRACKETS = ["", ">", ")"];
 
-function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
-  return new JsonBlock({
-    head(text, at) {
-      const end = endOfName(text, at);
-      if (end === text.length) return "maybe";
-      if (end === at) return "none";
-      const json = skipSpace(text, /[>=,(]/.test(text[end]!) ? end + 1 : end);
-      if (json >= text.length) return "maybe";
-      return text[json] === "{" ? { json, begin: () => namedCall(writer, text.slice(at, end)) } : "none";
-    },
-    ends: BRACKETS.map((bracket) => bracket + CLOSE),
-    nexts: BRACKETS.map((bracket) => bracket + OPEN),
-    context,
-    writer,
-  });
-}
+const FUNCTION: JsonBlockParts = {
+  head(text, at) {
+    const end = endOfName(text, at);
+    if (end === text.length) return "maybe";
+    if (end === at) return "none";
+    const json = skipSpace(text, /[>=,(]/.test(text[end]!) ? end + 1 : end);
+    if (json >= text.length) return "maybe";
+    return text[json] === "{" ? { json, begin: (writer) => namedCall(writer, text.slice(at, end)) } : "none";
+  },
+  ends: BRACKETS.map((bracket) => bracket + CLOSE),
+  nexts: BRACKETS.map((bracket) => bracket + OPEN),
+};

@@ -1,7 +1,7 @@
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
-import { JsonBlock, namedCall, type JsonConsumer } from "../block.ts";
+import { JsonBlock, namedCall, type JsonBlockParts, type JsonConsumer } from "../block.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 
 const START = "<|start|>";
@@ -55,7 +55,7 @@ const MAX_SPACE = 8;
 
 /** @param marker belongs to the header */
 function messageBlock(marker: string, writer: BlockWriter, context: TextContext): BlockReader {
-  return new JsonBlock({
+  const parts: JsonBlockParts = {
     head(text, at) {
       const end = text.indexOf(MESSAGE, at);
       // Without the beginning of a mark that is still incomplete.
@@ -76,9 +76,8 @@ function messageBlock(marker: string, writer: BlockWriter, context: TextContext)
     ends: ENDS,
     nexts: [START, CHANNEL],
     isEndHidden: true,
-    context,
-    writer,
-  });
+  };
+  return new JsonBlock(parts, writer, context);
 }
 
 function contentOf(header: string, writer: BlockWriter): JsonConsumer {

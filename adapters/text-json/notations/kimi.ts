@@ -1,5 +1,3 @@
-import type { TextContext } from "../../../src/text/notation.ts";
-import type { BlockWriter } from "../../../src/text/writer.ts";
 import { namedCall, type Head } from "../block.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 import { sectionNotation } from "../section.ts";
@@ -59,12 +57,12 @@ The results come back in the order of the calls, each below the id of its call.`
 /** Including the white space around it. */
 const MAX_ID = 200;
 
-function headOf(text: string, at: number, writer: BlockWriter, context: TextContext): Head | "maybe" | "none" {
+function headOf(text: string, at: number): Head | "maybe" | "none" {
   const end = at + text.slice(at, at + MAX_ID + ARGUMENTS.length).indexOf(ARGUMENTS);
   if (end >= at) {
     const id = text.slice(at, end).trim();
     if (!/^[^\s<]+$/.test(id)) return "none";
-    return { json: end + ARGUMENTS.length, begin: () => namedCall(writer, nameOf(id, context.tool), id) };
+    return { json: end + ARGUMENTS.length, begin: (writer, { tool }) => namedCall(writer, nameOf(id, tool), id) };
   }
   // An id contains neither white space nor a mark.
   const mark = text.indexOf("<", at);

@@ -1,7 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { look, skipSpace } from "../../../src/text/look.ts";
-import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
-import type { BlockWriter } from "../../../src/text/writer.ts";
 import { JsonBlock, namedCall, type Head } from "../block.ts";
 import { headOfEnvelopes } from "../envelope.ts";
 import { endOfName, results, toolLines, type JsonDialect } from "../prompt.ts";
@@ -19,7 +17,8 @@ const CALL_ID = "[CALL_ID]";
  */
 export const mistral: JsonDialect = {
   markers: [OPEN],
-  start: (writer, context) => () => block(writer, context),
+  // The mark of the next call ends one whose JSON is broken, so that the next one is read.
+  start: (writer, context) => () => new JsonBlock({ head: headOf, ends: [], nexts: [OPEN] }, writer, context),
   ends: [],
   describe: (tools) => `[AVAILABLE_TOOLS][${toolLines(tools).replaceAll("\n", ", ")}][/AVAILABLE_TOOLS]
 
@@ -41,22 +40,11 @@ The results come back in [TOOL_RESULTS] blocks, in the order of the calls.`,
   }),
 };
 
-/** The mark of the next call ends one whose JSON is broken, so that the next one is read. */
-function block(writer: BlockWriter, context: TextContext): BlockReader {
-  return new JsonBlock({
-    head: (text, at) => headOf(text, at, writer, context),
-    ends: [],
-    nexts: [OPEN],
-    context,
-    writer,
-  });
-}
-
-function headOf(text: string, at: number, writer: BlockWriter, context: TextContext): Head | "maybe" | "none" {
+function headOf(text: string, at: number): Head | "maybe" | "none" {
   const begin = skipSpace(text, at);
   if (begin === text.length) return "maybe";
   if (text[begin] === "[" || text[begin] === "{") {
-    return headOfEnvelopes(text, at, { ends: [], endsWith: "json" }, writer, context);
+    return headOfEnvelopes(text, at, { endsWith: "json" });
   }
   // A name follows the mark immediately; a word after a space belongs to a sentence.
   let end = begin > at ? begin : endOfName(text, begin);
@@ -73,5 +61,5 @@ function headOf(text: string, at: number, writer: BlockWriter, context: TextCont
   if (argsMark === "yes") end += ARGS.length;
   const json = skipSpace(text, end);
   if (json === text.length || argsMark === "maybe" || (id === undefined && idMark === "maybe")) return "maybe";
-  return text[json] === "{" ? { json, begin: () => namedCall(writer, name, id), endsWith: "line" } : "none";
+  return text[json] === "{" ? { json, begin: (writer) => namedCall(writer, name, id), endsWith: "line" } : "none";
 }
