@@ -30,7 +30,7 @@ import {
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
-import { lowerTools, refuseText, type Dialect } from "../../src/tool/lower-tools.ts";
+import { lowerTools, type Dialect } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 import { isObject } from "../../src/wire/field.ts";
@@ -116,7 +116,6 @@ export const strict: readonly Rewrite[] = [
  */
 export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
   const list = toolList(source);
-  refuseText("anthropic", list);
   const params = lowerTools(list, dialect(options));
   if (options.strict !== "auto") return params;
   const budget = { ...STRICT_LIMITS };

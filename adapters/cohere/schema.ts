@@ -28,7 +28,7 @@ import {
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
-import { lowerTools, refuseText, type LoweredTool } from "../../src/tool/lower-tools.ts";
+import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
@@ -150,7 +150,6 @@ function chosen(source: ToolSource, choice: ToolChoice): ToolSource {
 }
 
 function lower(source: ToolSource, options: ToolsOptions = {}): { tools: Cohere.ToolV2[]; strict: boolean } {
-  refuseText("cohere", source);
   const dialect = { adapter: "cohere", toolName, plain, strict };
   let isStrict = options.strict ?? false;
   if (isStrict === "auto") {

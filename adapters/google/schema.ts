@@ -180,6 +180,8 @@ export interface GoogleToolsOptions extends ToolsOptions {
 /**
  * The tools as one `Tool` with all declarations; nothing for no tools, since an empty list is rejected.
  * `dialect: "schema"` gives the form of `@google/generative-ai`.
+ *
+ * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
  */
 export function tools(
   source: ToolSource,

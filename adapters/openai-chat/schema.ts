@@ -22,6 +22,7 @@ export function tools(source: ToolSource, options?: ToolsOptions): ChatCompletio
     toolName,
     plain: functionSchema(),
     strict: strictFunctionSchema(),
+    takesText: true,
     options,
     make: toolParam,
   });

@@ -31,6 +31,7 @@ export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool
     toolName,
     plain: functionSchema(),
     strict: strictFunctionSchema(),
+    takesText: true,
     options,
     make({ description, inputSchema, outputSchema }, { name, schema, strict }) {
       if (isFreeText(inputSchema.jsonSchema)) {

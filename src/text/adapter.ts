@@ -61,6 +61,7 @@ export function textAdapter(
       adapter: name,
       toolName,
       plain: [dropAnnotations(["$schema", "$comment"])],
+      takesText: true,
       options,
       make: ({ description }, lowered) => ({ name: lowered.name, description, parameters: lowered.schema }),
     });

@@ -34,6 +34,8 @@ export interface Dialect<ToolParam> {
   readonly plain: readonly Rewrite[];
   /** The same for strict mode. Omit it if the provider has none; `strict: true` is then reported as a loss. */
   readonly strict?: readonly Rewrite[];
+  /** Whether a tool may take one string, free text, instead of an object. */
+  readonly takesText?: boolean;
   /** What the caller of the adapter's `tools()` gave. */
   readonly options: ToolsOptions | undefined;
   /** The tool in the form of the provider's request. */
@@ -43,13 +45,15 @@ export interface Dialect<ToolParam> {
 /**
  * Tools in a provider's form: names mapped, schemas lowered, losses reported. The core of an adapter's `tools()`.
  *
- * @throws ToolError `duplicate_tool` when two names map to one; `schema_loss` with `onLoss: "throw"`, an issue per loss
+ * @throws ToolError `duplicate_tool` when two names map to one; `schema_loss` with `onLoss: "throw"`, an issue per loss, and
+ *   for a tool that takes text where the dialect knows only objects
  * @throws TypeError for an unknown option value
  */
 export function lowerTools<ToolParam>(tools: ToolSource, dialect: Dialect<ToolParam>): ToolParam[] {
   const { adapter, options = {} } = dialect;
   const { strict = false, onLoss = "warn" } = options;
   checkOptions(strict, onLoss);
+  if (dialect.takesText !== true) refuseText(adapter, tools);
 
   const losses: Loss[] = [];
   const params = Array.from(toolsByName(tools, dialect.toolName), ([name, tool]) => {
@@ -125,13 +129,8 @@ function checkOptions(strict: unknown, onLoss: unknown): void {
   }
 }
 
-/**
- * For APIs that only know objects: if such a tool were sent as free text, as other APIs take it, the model would see a
- * tool without parameters.
- *
- * @throws ToolError `schema_loss` for a tool whose input cannot be an object
- */
-export function refuseText(adapter: string, tools: ToolSource): void {
+/** The model would see a tool without parameters. */
+function refuseText(adapter: string, tools: ToolSource): void {
   for (const { name, inputSchema } of toolList(tools)) {
     const { type } = inputSchema.jsonSchema;
     if (type === undefined || [type].flat().includes("object")) continue;

@@ -1140,6 +1140,18 @@ describe("strict: auto", () => {
 
 const adapters: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];
 
+it.each([anthropic, google, cohere] as readonly Adapter[])(
+  "$name, whose tools take objects only, refuses one that takes text",
+  (adapter) => {
+    const shell = toolOf({ type: "string" });
+    const error = {
+      code: "schema_loss",
+      message: expect.stringMatching(`^${adapter.name}: the input of a tool is an`),
+    };
+    expect(() => adapter.tools([shell], { onLoss: "ignore" })).toThrow(expect.objectContaining(error));
+  },
+);
+
 describe.each(adapters)("onLoss of $name", (adapter) => {
   const schema = adapter === google ? { not: { required: ["x"] } } : { type: "array", items: false, minItems: 9 };
   const options: ToolsOptions = { strict: adapter.capabilities.strict };

@@ -16,7 +16,7 @@ export const oneOfToAnyOf: Rewrite = {
   apply(node, { lose, resolve }) {
     if (!Array.isArray(node["oneOf"])) return node;
     const branches = branchesOf(node, "oneOf");
-    const kinds = branches.map((branch) => kindOf(branch, node, resolve));
+    const kinds = branches.map((branch) => kindOfBranch(branch, node, resolve));
     const exclusive = kinds.every((one, index) => kinds.slice(index + 1).every((other) => disjoint(one, other)));
     if (!exclusive)
       lose("oneOf becomes anyOf: a value that fits several branches passes too.", { rule: "oneOfToAnyOf" });
@@ -36,7 +36,7 @@ interface Kind {
   readonly isObject: boolean;
 }
 
-function kindOf(branch: JsonSchema | boolean, node: JsonSchema, resolve: RewriteContext["resolve"]): Kind {
+function kindOfBranch(branch: JsonSchema | boolean, node: JsonSchema, resolve: RewriteContext["resolve"]): Kind {
   const schema = target(branch, resolve) ?? {};
   const constants = requiredOf(schema).flatMap((name) => {
     const property = getOwn(propertiesOf(schema), name);
