@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import { fixturesIn } from "../replay/fixtures.ts";
 import { serveReplay } from "../replay/index.ts";
-import { isOrigin } from "../replay/serve.ts";
 import { clients } from "./clients.ts";
 import { printable, wrap } from "./text.ts";
 import { CommandError, parseOptions, portOf, speedOf, UsageError } from "./usage-error.ts";
@@ -27,23 +26,11 @@ export async function run(args: readonly string[]): Promise<number> {
   if (others.length > 0) throw new UsageError(`serve takes one folder, got ${positionals.join(" and ")}.`);
   const port = portOf(values.port);
   const speed = speedOf(values.speed);
-  const origins = values.origin ?? [];
-  const wrong = origins.find((origin) => !isOrigin(origin));
-  if (wrong !== undefined) {
-    throw new UsageError(`--origin is an origin such as http://localhost:5173, got ${JSON.stringify(wrong)}.`);
-  }
   const wires = await wiresIn(dir);
   const stop = untilInterrupted();
   const server = await listening(
     port,
-    serveReplay({
-      adapters,
-      fixtures: dir,
-      port,
-      speed,
-      origins,
-      signal: stop,
-    }),
+    serveReplay({ adapters, fixtures: dir, port, speed, origins: values.origin, signal: stop }),
   );
   process.stdout.write(`Replaying ${dir} at ${server.url}. Press Ctrl+C to stop.\n`);
   for (const [wire, cases] of wires) {
@@ -76,11 +63,13 @@ async function wiresIn(dir: string): Promise<[string, string[]][]> {
  * The server, once it listens.
  *
  * @throws CommandError that says why it cannot, and what to do
+ * @throws UsageError for an option that it refuses
  */
 export async function listening<Server>(port: number, server: Promise<Server>): Promise<Server> {
   try {
     return await server;
   } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(`${error.message}.`);
     const { code } = error as NodeJS.ErrnoException;
     const next = "Name another with --port, or leave it out for a free one.";
     if (code === "EADDRINUSE") throw new CommandError(`Port ${port} is in use. ${next}`);

@@ -39,11 +39,6 @@ export interface ServeOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whether a text is an origin as browsers send it: without a path. */
-export function isOrigin(origin: string): boolean {
-  return URL.canParse(origin) && new URL(origin).origin === origin;
-}
-
 /** A request that the server has received. */
 export interface ReceivedRequest {
   readonly method: string;
@@ -92,7 +87,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   if (directory === undefined && typeof cases?.get !== "function") {
     throw new TypeError("fixtures is the path of a directory, or a Map of cases by their names, <wire>/<case>");
   }
-  const wrong = origins.find((origin) => !isOrigin(origin));
+  const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
   if (wrong !== undefined) {
     throw new TypeError(
       `${JSON.stringify(wrong)} in origins is not an origin as browsers send it: "http://localhost:5173"`,

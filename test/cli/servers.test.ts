@@ -82,7 +82,9 @@ describe("toolstream serve", () => {
   it("says what an origin is", async () => {
     expect(await run(["serve", "fixtures", "--origin", "localhost:5173/"])).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('--origin is an origin such as http://localhost:5173, got "localhost:5173/".'),
+      stderr: expect.stringContaining(
+        '"localhost:5173/" in origins is not an origin as browsers send it: "http://localhost:5173".',
+      ),
     });
   });
 
