@@ -222,7 +222,7 @@ function namesIn(part: Record<string, unknown>): readonly unknown[] {
 
 /** Listed, but required by no part. */
 function isOptional(key: string, parts: readonly Record<string, unknown>[]): boolean {
-  return isListed(key, parts) && !parts.some(({ required }) => Array.isArray(required) && required.includes(key));
+  return isListed(key, parts) && !parts.some((part) => requiredOf(part).includes(key));
 }
 
 function convertPlainly(

@@ -49,26 +49,22 @@ function exportJsonSchema(schema: object): Record<string, unknown> {
 }
 
 /** Tuples in their 2020-12 form: `items` and `additionalItems` became `prefixItems` and `items`. */
-function withPrefixItems(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withPrefixItems);
+function withPrefixItems(schema: unknown, isMap = false): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => withPrefixItems(one));
   if (!isRecord(schema)) return schema;
   const copy = {};
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword === "items" && Array.isArray(value)) setOwn(copy, "prefixItems", value.map(withPrefixItems));
-    else if (keyword === "additionalItems") setOwn(copy, "items", withPrefixItems(value));
-    else if (keyword === "$ref") setOwn(copy, keyword, throughPrefixItems(String(value)));
-    else if (keyword === "properties" && isRecord(value)) setOwn(copy, keyword, withPrefixItemsInEach(value));
-    else if (keyword === "default" || keyword === "const" || keyword === "enum") setOwn(copy, keyword, value);
-    else setOwn(copy, keyword, withPrefixItems(value));
+  for (const [key, value] of Object.entries(schema)) {
+    if (isMap) setOwn(copy, key, withPrefixItems(value)); // a property may be called `items`
+    else if (key === "default" || key === "const" || key === "enum") setOwn(copy, key, value);
+    else if (key === "$ref") setOwn(copy, key, throughPrefixItems(String(value)));
+    else setOwn(copy, newName(key, value), withPrefixItems(value, key === "properties"));
   }
   return copy;
 }
 
-/** The keys here are names of properties, and `items` may be one of them. */
-function withPrefixItemsInEach(properties: Record<string, unknown>): object {
-  const copy = {};
-  for (const [name, schema] of Object.entries(properties)) setOwn(copy, name, withPrefixItems(schema));
-  return copy;
+function newName(keyword: string, value: unknown): string {
+  if (keyword === "items" && Array.isArray(value)) return "prefixItems";
+  return keyword === "additionalItems" ? "items" : keyword;
 }
 
 function throughPrefixItems(ref: string): string {
