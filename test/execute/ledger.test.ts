@@ -12,13 +12,18 @@ import { counted, errorOf, failing, RUN, setup, setupWithApprovals, sleep, until
 const down = () => new ToolError("store_failed", "The store is down.");
 
 /** A row as a process leaves it that died in the handler, when a person had approved the call if its tool asks for that. */
-async function died(store: Store, definition: Partial<ToolDefinition<any, any>>, change: object = {}) {
+async function died(
+  store: Store,
+  definition: Partial<ToolDefinition<any, any>>,
+  change: object = {},
+  edit: { editedInput?: unknown } = {},
+) {
   const { tool, ran } = counted({ ...definition, execute: () => new Promise(() => {}) });
   const { executor, approvals } = setupWithApprovals([tool], { store });
   void executor.execute(call(tool), { ...RUN, uniqueIds: true });
   if (definition.needsApproval) {
     await until(async () => (await approvals.list()).length > 0);
-    await approvals.decide((await approvals.list())[0]!.id, { decision: "approve" });
+    await approvals.decide((await approvals.list())[0]!.id, { decision: "approve", ...edit });
   }
   await until(() => ran.length > 0);
   const { value } = (await store.get<any>("action/run/a"))!;
@@ -172,6 +177,17 @@ describe("a call whose process died in the handler", () => {
     expect(await executor.execute(call(tool), RUN)).toMatchObject(expected);
     expect(ran).toHaveLength(runs);
     expect(await approvals.list({ status: "pending" }), "nobody is asked about what does not run").toEqual([]);
+  });
+
+  it("that a person had approved with other arguments is run again with those", async () => {
+    const store = memoryStore();
+    const options = { effect: "idempotent", needsApproval: true } as const;
+    await died(store, options, {}, { editedInput: { n: 7 } });
+    const { tool, ran } = counted(options);
+    const { executor } = setupWithApprovals([tool], { store });
+    const outcome = await executor.execute(call(tool), RUN);
+    expect(outcome).toMatchObject({ status: "completed", attempts: 2, note: expect.stringContaining('{"n":7}') });
+    expect(ran.map(({ input }) => input)).toEqual([{ n: 7 }]);
   });
 
   it("that a person had approved does not run what its program has become while it waits for its turn", async () => {
