@@ -179,6 +179,7 @@ const events: Case[] = [
     body: '{"a":1}{"b":2}"c"3 true{"d":4}',
     says: [{ a: 1 }, { b: 2 }, "c", 3, true, { d: 4 }],
   },
+  { name: "reads an empty string, and spaces in one", body: '{"":"a b"}', says: [{ "": "a b" }] },
   { name: "reads one document over many lines", body: '\n{\n  "a": [\n    1\n  ]\n}\n', says: [{ a: [1] }] },
   {
     name: "reads the elements of one array",
