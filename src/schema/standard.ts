@@ -161,16 +161,7 @@ function nextStep(vendor: string, source: object): string {
  * - zod exports a string for a file, and no flags. https://zod.dev/json-schema#file-schemas
  */
 const libraryOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  arktype: {
-    fallback: Object.fromEntries(
-      ["date", "domain", "proto", "symbolKey", "unit"].map((code) => [
-        code,
-        (): never => {
-          throw new Error(`it holds a type that JSON has no value for (${code}).`);
-        },
-      ]),
-    ),
-  },
+  arktype: { fallback: { date: foreign, domain: foreign, proto: foreign, symbolKey: foreign, unit: foreign } },
   valibot: {
     overrideAction({ errors, valibotAction: { requirement }, jsonSchema: { pattern, ...rest } }: ValibotAction) {
       return errors && { ...rest, ...(pattern !== undefined && !hasFlags(requirement) && { pattern }) };
@@ -179,13 +170,17 @@ const libraryOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>
   zod: {
     override({ zodSchema: { _zod }, jsonSchema }: ZodOverride): void {
       const { type, pattern, checks = [] } = _zod.def;
-      if (type === "file") throw new Error("it holds a type that JSON has no value for (file).");
+      if (type === "file") foreign({ code: type });
       if (![pattern, ...checks.map((check) => check._zod.def.pattern)].some(hasFlags)) return;
       delete jsonSchema["pattern"];
       delete jsonSchema["allOf"]; // of several patterns
     },
   },
 };
+
+function foreign({ code }: { readonly code: string }): never {
+  throw new Error(`it holds a type that JSON has no value for (${code}).`);
+}
 
 interface ValibotAction {
   readonly errors?: readonly string[] | undefined;
