@@ -4,8 +4,9 @@ import { unknownKey } from "../schema/json.ts";
 export type OptionNames<T> = Readonly<Record<keyof T, true>>;
 
 /**
- * Refuses what is no object, and an option that does not exist: a rule, a limit or a filter with a typo in its name would be none. The compiler
- * does not see it in JavaScript, in an object that is spread or kept in a variable, and behind a cast.
+ * Refuses what is no object, and an option that does not exist: a rule, a limit or a filter with a typo in its name
+ * would be none. The compiler does not see it in JavaScript, in an object that is spread or kept in a variable, and
+ * behind a cast.
  *
  * @param taker who takes the options: `mcpTools()`
  * @throws TypeError
