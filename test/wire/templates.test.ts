@@ -314,10 +314,10 @@ it.each(Array.from({ length: 17 }, (_, more) => more - 8))(
 it("an event that is cut at the end of a long chunk is not completed by what stood there before", () => {
   // 64 bytes each, so that the end of one stands where the end of another stood.
   const texts = Array.from({ length: 556 }, (_, n) => `{"n":${1000 + n},"text":"${"xy"[n % 2]!.repeat(36)}"}`);
-  const body = texts.map((one) => `data: ${one}\n\n`).join("");
-  const before = body.slice(0, 16_384);
+  const sent = texts.map((one) => `data: ${one}\n\n`).join("");
+  const before = sent.slice(0, 16_384);
   for (const missing of [1, 2, 3, 4, 20, 40, 60]) {
-    const chunks = [before, body.slice(16_384, -missing), body.slice(-missing)];
+    const chunks = [before, sent.slice(16_384, -missing), sent.slice(-missing)];
     expect(decoded(chunks, new Templates())).toEqual(plain(texts));
   }
 });
