@@ -1,5 +1,4 @@
 import { isToolError, ToolError } from "./errors.ts";
-import { jsonIn } from "./json/index.ts";
 import type { ModelTurn, ResponseInfo } from "./model.ts";
 import { lost } from "./read/failures.ts";
 import type { TurnStream } from "./read/index.ts";
@@ -165,8 +164,16 @@ function statusOf(error: unknown): number | undefined {
 function messageOf(error: unknown): string {
   const { message, body } = (error ?? {}) as SdkError;
   const text = typeof message === "string" ? message : String(error);
-  const json = /\{.*\}/s.exec(text)?.[0] ?? "";
-  return (isObject(body) ? errorText(body) : undefined) ?? errorText(jsonIn(json)) ?? text;
+  return (isObject(body) ? errorText(body) : undefined) ?? errorText(objectIn(text)) ?? text;
+}
+
+/** The JSON object in a text; `undefined` if there is none. */
+function objectIn(text: string): unknown {
+  try {
+    return JSON.parse(/\{.*\}/s.exec(text)?.[0] ?? "");
+  } catch {
+    return undefined;
+  }
 }
 
 /** What the error of a refused request exposes of the response. */
