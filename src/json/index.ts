@@ -15,5 +15,4 @@ export { orderedText } from "./ordered.ts";
 export { exceedsDepth, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";
 export { isHighSurrogate } from "./characters.ts";
-export { lastMade } from "./last-made.ts";
 export { wellFormed, wellFormedJson } from "./well-formed.ts";

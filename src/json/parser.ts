@@ -13,11 +13,7 @@ import {
 } from "./characters.ts";
 import { copyOf, put, putOwn, type Container } from "./container.ts";
 import { GrowingText } from "./growing-text.ts";
-import { lastMade } from "./last-made.ts";
 import { Twin } from "./twin.ts";
-
-// A constant of this module, since it is read at every character: V8 looks up an imported object at every use.
-const { units } = lastMade;
 
 /** What is known about a text that is still arriving. */
 export type JsonState =
@@ -361,10 +357,8 @@ class StreamingParser implements TwinParser {
     if (this.#escape !== 0) at = this.#readEscape(text, at);
     let run = ""; // part of this text, unescaped
     let from = at;
-    const isSeen = at === 0 && text === lastMade.text;
-    if (isSeen) at = lastMade.plain;
     for (; ; at++) {
-      at = isSeen ? endOfPlainUnits(at, text.length) : endOfPlain(text, at);
+      at = endOfPlain(text, at);
       if (at >= text.length) break;
       const code = text.charCodeAt(at);
       run += text.slice(from, at);
@@ -607,12 +601,6 @@ class StreamingParser implements TwinParser {
 /** The index of the first character from `at` on that has a meaning inside a string. */
 function endOfPlain(text: string, at: number): number {
   while (at < text.length && isPlain(text.charCodeAt(at))) at++;
-  return at;
-}
-
-/** The same for the text of `lastMade`, by its known units. */
-function endOfPlainUnits(at: number, length: number): number {
-  while (at < length && isPlain(units[at]!)) at++;
   return at;
 }
 

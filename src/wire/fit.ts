@@ -1,4 +1,3 @@
-import { lastMade } from "../json/index.ts";
 import { MAX_DIGITS, MAX_SLOT_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
@@ -17,7 +16,7 @@ const UNESCAPED = new Uint8Array(256);
 for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\${char}"`) as string).charCodeAt(0);
 
 /** The longest string, in bytes, that is read here; for longer ones the engine's own functions are faster. */
-const MAX_READ = lastMade.units.length - 1;
+const MAX_READ = 64;
 
 /** The values of the slots of the last template that fitted: they are read and taken with nothing in between. */
 const values: unknown[] = [];
@@ -118,15 +117,8 @@ function afterSpaces(start: number): number {
 function readString(slot: number, start: number): number {
   const end = endOfPlain(start);
   if (near[end] !== QUOTE || end - start > MAX_READ) return readOdd(slot, start, end);
-  values[slot] = made(plainText(start, end - start), end - start);
+  values[slot] = plainText(start, end - start);
   return end;
-}
-
-/** Records how many of a string's first characters are plain ASCII. */
-function made(text: string, plain: number): string {
-  lastMade.text = text;
-  lastMade.plain = plain;
-  return text;
 }
 
 /**
@@ -193,7 +185,7 @@ function readOdd(slot: number, start: number, plainEnd: number): number {
   for (; at <= limit; at++) {
     let unit = near[at]!;
     if (unit === QUOTE) {
-      values[slot] = made(textOf(count), plainEnd - start);
+      values[slot] = textOf(count);
       return at;
     }
     if (unit < SPACE) break;
@@ -217,8 +209,8 @@ function textOf(count: number): string {
   return String.fromCharCode(...list);
 }
 
-/** The UTF-16 units of such a text: whoever parses it next needs them too. */
-const { units } = lastMade;
+/** The UTF-16 units of such a text. */
+const units = new Uint16Array(MAX_READ + 1);
 /** One reused list for each length: spreading a list is far faster than creating it. */
 const exact = Array.from({ length: MAX_READ + 1 }, (_, length) => Array.from({ length }, () => 0));
 
@@ -227,7 +219,6 @@ const exact = Array.from({ length: MAX_READ + 1 }, (_, length) => Array.from({ l
  * closing quote is searched from `from` on.
  */
 function readByEngine(slot: number, start: number, from: number): number {
-  made("", 0); // its units are overwritten
   const end = endOfString(start, from);
   const text = near[end] === QUOTE ? decodeUtf8(near.subarray(start, end)) : undefined;
   if (text === undefined) return -1;
