@@ -34,7 +34,7 @@ export class ToolRouter {
     this.#openCall = openCall;
   }
 
-  /** The call of a chunk; `undefined` if it would exceed the limit of calls, or is a result of a call that is unknown. */
+  /** The call of a chunk; `undefined` if it would exceed the limit of calls, or is a result of an unknown call. */
   route(chunk: ToolChunk): CallState | undefined {
     const turnIndex = chunk.turnIndex ?? 0;
     let routes = this.#last;
@@ -146,7 +146,11 @@ export class ToolRouter {
 
   /** Whether an earlier call has an id, in whichever message of the stream. */
   #isTaken(id: string, routes: TurnRoutes): boolean {
-    for (const { byId } of this.#turns?.values() ?? [routes]) if (byId.get(id)?.isRetracted === false) return true;
+    for (const { byId } of this.#turns?.values() ?? [routes]) {
+      const last = byId.get(id);
+      // A repetition that was withdrawn shares the id of one that may still be there.
+      if (last !== undefined && (!last.isRetracted || last.metadata?.["sharesId"] === true)) return true;
+    }
     return false;
   }
 

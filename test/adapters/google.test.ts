@@ -114,6 +114,9 @@ describe("calls that come whole", () => {
       (parts as Record<string, { id: string }>[]).map((part) => (part["functionCall"] ?? part["functionResponse"])!.id);
     expect(ids(partsOf(turn))).toEqual(["x", "run-0-1"]);
     expect(ids(google.toolResults(turn)[0]!.parts)).toEqual(["x", "run-0-1"]);
+    const { turn: mixed } = await readChunks([chunk([once, once, other], "STOP")]);
+    expect(ids(partsOf(mixed))).toEqual(["x", "run-0-2"]);
+    expect(ids(google.toolResults(mixed)[0]!.parts)).toEqual(["x", "run-0-2"]);
   });
 
   it("without a name are told, and are no call of a tool", async () => {
