@@ -109,7 +109,7 @@ export class ToolBuffer {
     return this.#overflow === undefined ? errors : [...errors, this.#overflow];
   }
 
-  /** The call that the last chunk belonged to; `undefined` before the first, and after a call over the limit. */
+  /** The call that the last chunk belonged to; `undefined` before the first, and after a chunk that belongs to none. */
   get current(): ToolCall | undefined {
     return this.#current?.call;
   }

@@ -110,9 +110,10 @@ export class TurnReader {
     const state = currentOf(buffer);
     if (state !== undefined) this.#announce(state, chunk);
     for (; outcome !== undefined; outcome = buffer.next()) this.#release(outcome);
-    if (isProvidersResult(chunk)) {
-      if (state !== undefined) this.#giveBack(state, chunk);
-    } else if (state === undefined) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
+    if (state === undefined) {
+      const isOfNoCall = isProvidersResult(chunk) && !chunk.name;
+      if (!isOfNoCall) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
+    } else if (isProvidersResult(chunk)) this.#giveBack(state, chunk);
   }
 
   toolDelta(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void {

@@ -472,6 +472,13 @@ describe("one call too many", () => {
     expect(turn.turn.error?.message).toBe("There are more than 2 calls in one turn (limits.maxCalls).");
     expect(turn.turn.calls).toHaveLength(2);
   });
+
+  it("fails it, though it comes with what the provider's own run of it gave", () => {
+    const turn = reader({ maxCalls: 1 });
+    turn.tool(call(0, "write"));
+    turn.tool(call(1, "write", { metadata: { providerExecuted: true, output: 5 } }));
+    expect(end(turn, ["tool-use", null])).toEqual(["too_large write", "turn_not_finished write", "error too_large"]);
+  });
 });
 
 describe("input events", () => {
