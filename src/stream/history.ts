@@ -89,9 +89,9 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
  *
  * @throws what `toModelOutput` throws; TypeError if JSON keeps nothing of it (a Response, a Map)
  */
-export function modelOutput({ mode, toModelOutput }: Tool, output: unknown): unknown {
+export function modelOutput(tool: Tool, output: unknown): unknown {
   // What the caller answers instead of a handler is meant as it is.
-  const result = mode === "internal" && toModelOutput ? toModelOutput(output) : output;
+  const result = tool.mode === "internal" && tool.toModelOutput ? tool.toModelOutput(output) : output;
   if (result instanceof Promise) result.catch(() => {}); // nobody else handles its rejection
   if (isEmptied(result) && !("toJSON" in result)) throw new TypeError(`it is ${emptiedMessage(result)}`);
   return result;

@@ -79,6 +79,19 @@ describe("what the model is told of an output", () => {
     await new Promise((resolve) => setTimeout(resolve, 1)); // an unhandled rejection would fail the test run
   });
 
+  it("may name its tool", () => {
+    const named = defineTool({
+      ...query,
+      execute: () => "rows",
+      toModelOutput(rows) {
+        return `${this.name}: ${rows}`;
+      },
+    });
+    const use = named.use({}, { id: "call_1" });
+    use.executeSync();
+    expect(openaiChat.toolResults(turnOf(use))[0]!.content).toBe("query: rows");
+  });
+
   it("is what the caller says, of a call that the caller executed", () => {
     const registry = new ToolRegistry();
     registry.register(query, { mode: "external" });
