@@ -19,7 +19,7 @@ const START = 4 * LEARNING;
 
 /** Events that differ only in the values of their strings and numbers. */
 interface Kind {
-  /** One such event, to compare the others with. */
+  /** One such event that is no delta, to compare the others with; empty until one came. */
   sample: Sample;
   template: Template | undefined;
   /** How many came that no template knew, and which of them to learn from next: what failed once mostly fails again. */
@@ -109,7 +109,7 @@ export class Templates {
     if (template !== undefined) {
       kind.next = 2 * kind.seen;
       this.#add(template, undefined);
-    } else if (kind.seen === 1) kind.sample = sampleOf(event, places);
+    } else if (kind.sample.length === 0) kind.sample = sampleOf(event, places);
     else this.#compare(kind, event, places);
   }
 

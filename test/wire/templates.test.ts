@@ -683,6 +683,19 @@ describe("a stream", () => {
     expect(said).toEqual([{ t: "a" }, "b", { t: "c" }, "d"]);
   });
 
+  it("tells its deltas as such, though events between them that are none have the same fields", () => {
+    const sent = Array.from({ length: 40 }, (_, n) => ({ i: n % 2, t: `${n}` }));
+    const said: unknown[] = [];
+    const decoder = createDecoder({
+      templates: new Templates(({ i }: { i: number }) => (i === 0 ? { text: ["t"], push: () => true } : undefined)),
+      onDelta: (_, t) => said.push(t) > 0,
+      onEvent: (value) => said.push(value),
+      onError: (error) => expect.fail(error.message),
+    });
+    for (const value of sent) decoder.feed(new TextEncoder().encode(`data: ${JSON.stringify(value)}\n\n`));
+    expect(said).toEqual(sent.map((value, n) => (value.i === 0 && n > 0 ? value.t : value)));
+  });
+
   it("tells nothing more after an error, alone in their chunks or in one", () => {
     const frames = ['{"t":"a"}', '{"t":"b"}', '{"t":', '{"t":"c"}'].map((data) => Buffer.from(`data: ${data}\n\n`));
     for (const chunks of [frames, [Buffer.concat(frames)]]) {
