@@ -170,7 +170,7 @@ function messageOf(error: unknown): string {
 /** The JSON object in a text; `undefined` if there is none. */
 function objectIn(text: string): unknown {
   try {
-    return JSON.parse(/\{.*\}/s.exec(text)?.[0] ?? "");
+    return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
   } catch {
     return undefined;
   }

@@ -21,6 +21,7 @@ import { responseInfo } from "../../src/open-turn.ts";
 import { loadRecording, serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { replayModel, summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
+import { endpoint } from "../endpoint.ts";
 import { fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
 
 const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];
@@ -206,6 +207,13 @@ it("takes a time limit of the client's for a failure, and no abort", async () =>
   expect(error?.message).toMatch(/^The client gave up .*abort/);
   await slow.closed();
   await slow.end();
+});
+
+it("a request is refused at once, whatever the answer says", async () => {
+  const url = await endpoint((_, response) => void response.writeHead(400).end("{".repeat(200_000)));
+  const model = openaiChat.model(new OpenAI({ apiKey: "none", baseURL: url, maxRetries: 0 }), { model: "m" });
+  const { error } = await model.open({ messages: [{ role: "user", content: "Hi" }] }).done();
+  expect(error?.message).toMatch(/^The provider refused the request with status 400: \{/);
 });
 
 describe("model() of a client that is none, or another SDK's, is refused at once", () => {
