@@ -12,7 +12,8 @@ export interface ByteBuffer {
 
 export function createByteBuffer(): ByteBuffer {
   let bytes: Uint8Array = EMPTY;
-  const buffer = { length: 0, append, take }; // a field, not a getter: see utf8.ts
+  // A field, not a getter: V8 makes a hidden class for each getter of an object literal, every time.
+  const buffer = { length: 0, append, take };
 
   function append(more: Uint8Array): void {
     const length = buffer.length + more.length;
