@@ -1,4 +1,5 @@
 import { isToolError, ToolError } from "./errors.ts";
+import { objectIn } from "./json/index.ts";
 import type { ModelTurn, ResponseInfo } from "./model.ts";
 import { lost } from "./read/failures.ts";
 import type { TurnStream } from "./read/index.ts";
@@ -165,15 +166,6 @@ function messageOf(error: unknown): string {
   const { message, body } = (error ?? {}) as SdkError;
   const text = typeof message === "string" ? message : String(error);
   return (isObject(body) ? errorText(body) : undefined) ?? errorText(objectIn(text)) ?? text;
-}
-
-/** The JSON object in a text; `undefined` if there is none. */
-function objectIn(text: string): unknown {
-  try {
-    return JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
-  } catch {
-    return undefined;
-  }
 }
 
 /** What the error of a refused request exposes of the response. */

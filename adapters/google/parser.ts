@@ -1,6 +1,6 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
-import { jsonIn } from "../../src/json/index.ts";
+import { objectIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { toolChunk, type PathPatch } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
@@ -366,8 +366,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   /** `@google/genai` throws an `ApiError` whose message holds the JSON of the chunk. */
   thrown(error: unknown): GoogleEvent | undefined {
-    const json = error instanceof Error ? /\{.*\}/s.exec(error.message)?.[0] : undefined;
-    return json === undefined ? undefined : (jsonIn(json) as GoogleEvent | undefined);
+    return error instanceof Error ? (objectIn(error.message) as GoogleEvent | undefined) : undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-export { jsonIn, parseJson } from "./parse.ts";
+export { jsonIn, objectIn, parseJson } from "./parse.ts";
 export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts";
 export {
   createJsonParser,

@@ -27,6 +27,11 @@ export function jsonIn(text: string): unknown {
   }
 }
 
+/** The value of the JSON object in a text that has other words before and after it; `undefined` if there is none. */
+export function objectIn(text: string): unknown {
+  return jsonIn(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
+}
+
 /**
  * A first check, much cheaper if long strings have many escapes, or keys have none: from a colon after a backslash back
  * over the key before it, if there is one, and on to the next backslash. `false` is certain.

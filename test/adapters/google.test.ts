@@ -949,3 +949,12 @@ describe("endpoint", () => {
     });
   });
 });
+
+it("an error of the client is told at once, whatever it says", async () => {
+  async function* failing(): AsyncGenerator<GoogleEvent> {
+    yield chunk([{ text: "Hi" }]);
+    throw new Error("{".repeat(200_000));
+  }
+  const { error } = await google.read(failing()).done();
+  expect(error?.code).toBe("connection_lost");
+});
