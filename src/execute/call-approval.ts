@@ -32,8 +32,8 @@ export async function askApproval(
 }
 
 /**
- * The request once somebody has decided, or still pending if the caller stopped waiting; `undefined` if the call is over
- * without a decision: given up, or forgotten.
+ * The request once somebody has decided, or still pending if the caller stopped waiting; `undefined` if the call waits
+ * no more without a decision: it was given up, or forgotten, or another process has begun it on an earlier approval.
  */
 export async function waitForDecision(
   { deps, actionId, context }: Call,
@@ -44,7 +44,7 @@ export async function waitForDecision(
   const over = new AbortController();
   const look = async () => {
     const entry = await ledger.get(actionId);
-    if (entry === undefined || entry.value.error !== undefined) over.abort();
+    if (entry?.value.status !== "planned") over.abort();
   };
   // What cannot be read now is read with the next change.
   const unwatch = await ledger.watch(actionId, () => void look().catch(() => {}));
@@ -53,7 +53,10 @@ export async function waitForDecision(
     const stop = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
     return await approvals!.await(request.id, { timeoutMs, signal: stop });
   } catch (error) {
-    if (over.signal.aborted) return undefined;
+    if (over.signal.aborted) {
+      const now = await approvals!.get(request.id);
+      return now?.status === "approved" || now?.status === "denied" ? now : undefined;
+    }
     // Nobody waits any more; the request stays.
     if (isToolError(error) && error.code === "aborted") return request;
     throw error;

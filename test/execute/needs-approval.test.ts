@@ -477,6 +477,30 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(3);
   });
 
+  it("that another process begins on an 'always', just when that is taken back: its outcome is waited for, and no decision", async () => {
+    const store = memoryStore();
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool], { store });
+    const learned = useOf(tool, {});
+    const paused: any = await executor.execute(learned, PAUSE);
+    await approvals.decide(paused.approval.id, { ...APPROVE, always: { where: { schema: {} } } });
+    await executor.execute(learned, PAUSE);
+    const again = () => tool.use({}, { invocationId: "a" });
+    let waiting: Promise<unknown> | undefined;
+    const put: Store["put"] = async (key, value, options) => {
+      if (waiting === undefined && (value as { status?: string }).status === "started") {
+        await approvals.revoke((await approvals.grants())[0]!);
+        waiting = executor.execute(again(), RUN);
+        await until(async () => (await approvals.list({ status: "pending" })).length === 1);
+      }
+      return store.put(key, value, options);
+    };
+    const other = setupWithApprovals([tool], { store: { ...store, put } });
+    expect(await other.executor.execute(again(), RUN)).toMatchObject({ status: "completed" });
+    expect(await waiting).toMatchObject({ status: "completed", replayed: true });
+    expect(ran).toHaveLength(2);
+  });
+
   it("on an 'always' that is taken back while it waits for its turn: somebody is asked", async () => {
     const first = Promise.withResolvers<void>();
     const { tool, ran } = refund({ sequential: true, execute: ({ text }: any) => text === "first" && first.promise });
