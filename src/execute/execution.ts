@@ -57,15 +57,15 @@ async function toOutcome(call: Call): Promise<Outcome> {
   try {
     await call.prepare();
     for (;;) {
-      // It may have waited for days, and the tool may have changed.
-      if (call.known() !== call.tool) await call.prepare();
-      call.isUnrun = false;
       const entry = await call.deps.ledger.get(call.actionId);
       if (entry !== undefined) call.wasOnRecord = true;
       else if (call.wasOnRecord) return call.unrecorded("unknown", "outcome_unknown", FORGOTTEN);
       call.isUnrun = entry === undefined || entry.value.status === "planned";
       const outcome = await next(call, entry).catch((error: unknown) => lookAgain(call, entry, error));
       if (outcome !== undefined) return outcome;
+      // It may have waited for days: another process may have begun it, and the tool may have changed.
+      call.isUnrun = false;
+      if (call.known() !== call.tool) await call.prepare();
     }
   } catch (error) {
     if (error instanceof CallerMistake) throw error;

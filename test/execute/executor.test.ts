@@ -902,6 +902,15 @@ describe("tool names", () => {
     expect(await executor.execute(useOf(first.tool), RUN)).toMatchObject({ status: "denied", reason: "unknown_tool" });
   });
 
+  it("check the arguments once, though the source makes its tools anew each time", async () => {
+    let checks = 0;
+    const inputSchema = () => z.object({ n: z.number().refine(() => ++checks > 0) });
+    const { executor } = setup({ tools: () => [counted({ inputSchema: inputSchema() }).tool] });
+    const use = useOf(counted().tool, { n: 1 });
+    expect(await executor.execute(use, RUN)).toMatchObject({ status: "completed" });
+    expect(checks).toBe(1);
+  });
+
   it("keeps actions whose run and invocation meet in one text apart", async () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool]);

@@ -477,10 +477,18 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(3);
   });
 
-  it("that another process begins on an 'always', just when that is taken back: its outcome is waited for, and no decision", async () => {
+  it.each([
+    ["its outcome is waited for, and no decision", false, { status: "completed", replayed: true }],
+    ["where its tools fail by then, it is not said that it was not executed", true, { status: "unknown" }],
+  ])("that another process begins on an 'always', just when that is taken back: %s", async (_, fails, end) => {
     const store = memoryStore();
     const { tool, ran } = refund();
-    const { executor, approvals } = setupWithApprovals([tool], { store });
+    let isDown = false;
+    const tools = () => {
+      if (isDown) throw new Error("The server of the tools is down.");
+      return [tool];
+    };
+    const { executor, approvals } = setupWithApprovals({ tools }, { store });
     const learned = useOf(tool, {});
     const paused: any = await executor.execute(learned, PAUSE);
     await approvals.decide(paused.approval.id, { ...APPROVE, always: { where: { schema: {} } } });
@@ -492,12 +500,13 @@ describe("a call that needs approval", () => {
         await approvals.revoke((await approvals.grants())[0]!);
         waiting = executor.execute(again(), RUN);
         await until(async () => (await approvals.list({ status: "pending" })).length === 1);
+        isDown = fails;
       }
       return store.put(key, value, options);
     };
     const other = setupWithApprovals([tool], { store: { ...store, put } });
     expect(await other.executor.execute(again(), RUN)).toMatchObject({ status: "completed" });
-    expect(await waiting).toMatchObject({ status: "completed", replayed: true });
+    expect(await waiting).toMatchObject(end);
     expect(ran).toHaveLength(2);
   });
 
