@@ -96,6 +96,8 @@ async function next(call: Call, entry: ActionEntry | undefined): Step {
   const { problem } = prepared;
   const isAbandoned = context.abandon === true;
   if (entry === undefined || entry.value.status === "planned") {
+    // What was decided about another input or definition is of no account.
+    call.approval = undefined;
     if (call.handle === undefined) return outcomeSoFar(call);
     if (isAbandoned) return call.fail(entry?.version ?? 0, "aborted", aborted(use.name), undefined, entry?.value);
   }

@@ -30,8 +30,6 @@ type Judged = Promise<Permit | Outcome | undefined>;
 export async function plan(call: Call, version: number): Judged {
   const { deps, use, runId, tool, prepared } = call;
   const { id, invocationId, name } = use;
-  // What was asked about another input is of no account.
-  call.approval = undefined;
   call.begin(undefined, prepared.input);
   if (id !== null && id !== "") {
     call.repeatOf = await deps.history.repeatOf(runId, invocationId, id, prepared.digest);

@@ -649,6 +649,22 @@ describe("what changed since it was shown is asked again", () => {
     expect([before.ran.length, after.ran.length, twin.ran.length]).toEqual([0, 0, 1]);
   });
 
+  it("the tool, and is given up while it is asked again: the outcome names no approval of what it was before", async () => {
+    const [before, after] = [refund(), refund({ description: "Refunds more." })];
+    let tools = [before.tool];
+    const { executor, approvals } = setupWithApprovals({ tools: () => tools });
+    const use = () => before.tool.use({ n: 1 }, { invocationId: "a" });
+    const running = executor.execute(use(), RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    tools = [after.tool];
+    await approvals.decide((await approvals.list())[0]!.id, APPROVE);
+    await until(async () => (await approvals.list()).length === 2);
+    await executor.execute(use(), { ...RUN, abandon: true });
+    const outcome = await running;
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    expect(outcome.approval).toBeUndefined();
+  });
+
   it("by one process at a time: who waited for what another one has voided comes back, and does not ask in its turn", async () => {
     const store = memoryStore();
     const [before, after] = [refund(), refund({ description: "Refunds more." })];
