@@ -11,7 +11,7 @@ export interface Principal {
  * - `pending`: nobody has decided
  * - `approved`, `denied`: decided, once
  * - `expired`: nobody decided in time
- * - `void`: what was shown is no longer what would run; asked again under another id
+ * - `void`: what was shown is no longer what would run, or its grant is over; asked again under another id
  */
 export type ApprovalStatus = "pending" | "approved" | "denied" | "expired" | "void";
 
@@ -20,7 +20,7 @@ export type ApprovalStatus = "pending" | "approved" | "denied" | "expired" | "vo
  *
  * ```
  * pending ─┬─ approved ─┐
- *          ├─ denied    ├─ void      (input, tool or executable changed: a new request)
+ *          ├─ denied    ├─ void      (input, tool or executable changed, or the grant is over: a new request)
  *          └─ expired ──┘
  * ```
  */
