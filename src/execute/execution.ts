@@ -190,17 +190,16 @@ async function takeOver(call: Call, { value: row, version }: ActionEntry): Step 
   const { deps, tool, prepared } = call;
   const { approvalId } = row;
   const hadApproval = approvalId !== undefined;
+  const mayRepeat = (now: Tool) => isHarmless(row, now) || isRecalled(row, now, prepared.digest);
   // Only what was approved may run, and nobody has approved a call whose tool needs approval only now.
   const isAllowed = tool !== undefined && (hadApproval ? row.digest === prepared.digest : approvalRule(tool) !== true);
-  const isRepeatable =
-    isAllowed &&
-    prepared.problem === undefined &&
-    call.context.abandon !== true &&
-    (isHarmless(row, tool) || isRecalled(row, tool, prepared.digest));
+  const isRepeatable = isAllowed && prepared.problem === undefined && call.context.abandon !== true && mayRepeat(tool);
   // What was approved is compared with what is there when its turn has come.
   if (isRepeatable) await enter(call);
-  const request = isRepeatable && hadApproval ? await standingApproval(deps, tool, approvalId) : undefined;
-  if (!isRepeatable || (hadApproval && request === undefined)) {
+  const current = isRepeatable ? (hadApproval ? call.known() : tool) : undefined;
+  const request =
+    current && hadApproval && mayRepeat(current) ? await standingApproval(deps, current, approvalId) : undefined;
+  if (current === undefined || (hadApproval && request === undefined)) {
     const unknown = unknownRow(row);
     if ((await call.put(unknown, version)) === undefined) return undefined;
     call.catchUp(row);
@@ -212,7 +211,7 @@ async function takeOver(call: Call, { value: row, version }: ActionEntry): Step 
   const entry = await call.put(again, version);
   if (entry === undefined) return undefined;
   call.catchUp(row);
-  return run(call, tool, entry, input, request);
+  return run(call, current, entry, input, request);
 }
 
 /** This process has run it to its end, but the record does not show it: record that now instead of running it again. */

@@ -5,7 +5,7 @@ import { ToolError } from "../../src/errors.ts";
 import { digestOf } from "../../src/execute/digest.ts";
 import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
-import type { ToolDefinition } from "../../src/tool/tool.ts";
+import type { Tool, ToolDefinition } from "../../src/tool/tool.ts";
 import { unorderedStore } from "../store/unordered.ts";
 import { counted, errorOf, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
@@ -203,6 +203,46 @@ describe("a call whose process died in the handler", () => {
     await until(() => before.ran.length > 0);
     await sleep(20);
     program = "sha256:swapped";
+    first.resolve();
+    expect((await outcomes).map(({ status }) => status)).toEqual(["completed", "unknown"]);
+    expect(ran).toHaveLength(0);
+  });
+
+  it("that a person had approved runs what its tool is when its turn comes, and nothing if there is none", async () => {
+    const options = { effect: "idempotent", needsApproval: true } as const;
+    for (const [isThere, end] of [
+      [true, "completed"],
+      [false, "unknown"],
+    ] as const) {
+      const store = memoryStore();
+      await died(store, options);
+      const first = Promise.withResolvers<void>();
+      const before = counted({ name: "first", sequential: true, execute: () => first.promise });
+      const [old, now] = [counted(options), counted(options)];
+      let tools = [before.tool, old.tool];
+      const { executor } = setupWithApprovals({ tools: () => tools }, { store });
+      const outcomes = executor.executeAll([useOf(before.tool), call(old.tool)], RUN);
+      await until(() => before.ran.length > 0);
+      await sleep(20);
+      tools = isThere ? [before.tool, now.tool] : [before.tool];
+      first.resolve();
+      expect((await outcomes).map(({ status }) => status)).toEqual(["completed", end]);
+      expect([old.ran.length, now.ran.length]).toEqual([0, isThere ? 1 : 0]);
+    }
+  });
+
+  it("whose tool can say its outcome no more when its turn comes is not begun again", async () => {
+    const store = memoryStore();
+    await died(store, { effect: "write", needsApproval: true });
+    const first = Promise.withResolvers<void>();
+    const before = counted({ name: "first", sequential: true, execute: () => first.promise });
+    const { tool, ran } = counted({ needsApproval: true });
+    let tools: Tool[] = [before.tool, { ...tool, recalls: true }];
+    const { executor } = setupWithApprovals({ tools: () => tools }, { store });
+    const outcomes = executor.executeAll([useOf(before.tool), call(tool)], RUN);
+    await until(() => before.ran.length > 0);
+    await sleep(20);
+    tools = [before.tool, tool];
     first.resolve();
     expect((await outcomes).map(({ status }) => status)).toEqual(["completed", "unknown"]);
     expect(ran).toHaveLength(0);
