@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { checkDecision } from "../execute/approvals/decision.ts";
+import type { Principal } from "../execute/approvals/types.ts";
 import type { StoredRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
 import type { ApprovalInput } from "./types.ts";
@@ -21,7 +22,7 @@ export async function decisionsOf(
   }
   const ranks = new Map<string, number>();
   /** What each principal may decide: asked once, since the answer is all requests of the run. */
-  const open = new Map<string | undefined, ReadonlySet<string>>();
+  const lists: { readonly principal: Principal | undefined; readonly open: ReadonlySet<string> }[] = [];
   for (const { id, principal, ...decision } of inputs) {
     checkDecision(decision);
     if ((await service.get(id))?.runId !== runId) {
@@ -33,11 +34,17 @@ export async function decisionsOf(
     if (ranks.has(id)) {
       throw new ToolError("already_decided", `The approval ${id} is decided twice at once. Nothing was changed.`);
     }
-    if (!open.has(principal?.id)) {
+    let list = lists.find((one) => isSame(one.principal, principal));
+    if (list === undefined) {
       const requests = await service.list({ runId, status: "pending", principal });
-      open.set(principal?.id, new Set(requests.map((request) => request.id)));
+      lists.push((list = { principal, open: new Set(requests.map((request) => request.id)) }));
     }
-    ranks.set(id, !open.get(principal?.id)!.has(id) ? 0 : decision.editedInput !== undefined ? 1 : 2);
+    ranks.set(id, !list.open.has(id) ? 0 : decision.editedInput !== undefined ? 1 : 2);
   }
   return inputs.toSorted((a, b) => ranks.get(a.id)! - ranks.get(b.id)!);
+}
+
+/** Usually written anew for each decision. One person may decide more in one role than in another. */
+function isSame(one: Principal | undefined, other: Principal | undefined): boolean {
+  return Object.keys({ ...one, ...other }).every((key) => one?.[key] === other?.[key]);
 }

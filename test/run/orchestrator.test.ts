@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { isToolError, ToolError } from "../../src/errors.ts";
 import type { ModelRequest } from "../../src/model.ts";
-import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ApprovalService, type Principal } from "../../src/execute/approvals/index.ts";
 import { ask, ToolExecutor, type Authorize } from "../../src/execute/index.ts";
 import { Checkpoint } from "../../src/run/checkpoint.ts";
 import {
@@ -446,15 +446,19 @@ describe("an approval", () => {
     expect(write.inputs).toEqual([]);
   });
 
-  it("by somebody who may not decide leaves the others as they were", async () => {
+  it.each([
+    ["somebody who may not decide", { id: "bob", role: "owner" }],
+    ["the same person in a role in which it may not decide", { id: "ada", role: "guest" }],
+  ])("by %s leaves the others as they were", async (_, other) => {
     const { model, tools, store, write } = setUp();
-    const approvals = new ApprovalService({ store, mayDecide: ({ id }) => id === "ada" });
+    const mayDecide = ({ id, role }: Principal) => id === "ada" && role === "owner";
+    const approvals = new ApprovalService({ store, mayDecide });
     const orchestrator = new Orchestrator({ model, tools, store, approvals });
     const [first, second] = (await orchestrator.run({ conversationId, input: "Go" })).pendingApprovals;
     const decided = orchestrator.resume(conversationId, {
       approvals: [
-        { id: first!.id, decision: "approve", principal: { id: "ada" } },
-        { id: second!.id, decision: "approve", principal: { id: "bob" } },
+        { id: first!.id, decision: "approve", principal: { id: "ada", role: "owner" } },
+        { id: second!.id, decision: "approve", principal: other },
       ],
     });
     expect(await codeOf(decided)).toBe("approval_not_found");
