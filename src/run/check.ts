@@ -1,12 +1,13 @@
 import { checkContext } from "../execute/context.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
+import { getOwn, isRecord } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";
 import { checkOptionNames, typeName, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
 import { checkMs } from "../time.ts";
 import type { OrchestratorOptions } from "./orchestrator.ts";
-import type { ResumeOptions, RunContext, RunOptions, StepChange } from "./types.ts";
+import type { ResumeOptions, RunContext, RunOptions, Step, StepChange } from "./types.ts";
 
 /** Finds callers' mistakes before anything is asked or stored. All of these throw a TypeError. */
 
@@ -99,9 +100,9 @@ export function checkMessages(messages: unknown, model: Model, name = "messages"
   }
 }
 
-/** Checks what `prepareStep` returned, in a run of this wire. */
-export function checkChange(change: StepChange, wire: string, known: KnownTools): void {
-  checkOptionNames("The result of prepareStep()", change, CHANGE);
+/** Checks what `prepareStep` returned for a step, in a run of this wire. */
+export function checkChange(change: StepChange, step: Step, wire: string, known: KnownTools): void {
+  checkOptionNames("The result of prepareStep()", withoutGiven(change, step), CHANGE);
   const { model, tools, instructions, toolChoice } = change;
   if (model !== undefined && model?.adapter?.name !== wire) {
     const got = model?.adapter?.name ?? typeName(model);
@@ -112,9 +113,16 @@ export function checkChange(change: StepChange, wire: string, known: KnownTools)
   }
   if (toolChoice !== undefined) checkedChoice(toolChoice);
   for (const { name } of tools === undefined ? [] : toolList(tools)) {
-    if (known.get(name) !== undefined) continue;
+    // A server may have dropped it meanwhile: then a call of it fails, like those of tools that go during a turn.
+    if (known.get(name) !== undefined || step.tools.some((tool) => tool.name === name)) continue;
     throw new TypeError(`prepareStep returned a tool ${name}, which new Orchestrator() was not given.`);
   }
+}
+
+/** What is different from the step: `{ ...step, toolChoice: "none" }` changes one thing. */
+function withoutGiven(change: StepChange, step: Step): object {
+  if (!isRecord(change)) return change;
+  return Object.fromEntries(Object.entries(change).filter(([name, value]) => value !== getOwn(step, name)));
 }
 
 export function checkResumeOptions(options: ResumeOptions): void {

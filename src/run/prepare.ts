@@ -1,11 +1,12 @@
 import { isOffered } from "../execute/gate.ts";
 import type { ToolChoice } from "../tool/choice.ts";
+import { toolList } from "../tool/tool-set.ts";
 import { checkChange, checkMessages } from "./check.ts";
 import type { StoredRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
 import { latest, rowsThatCount, turnsOfRun } from "./rows.ts";
 import { transcriptOf } from "./transcript.ts";
-import type { RunContext } from "./types.ts";
+import type { RunContext, Step } from "./types.ts";
 
 /**
  * What the model is asked with for the next turn, and whether it is asked. Calls and results are paired here, at the
@@ -30,27 +31,24 @@ export async function prepareTurn(
   const all = trim === undefined && prepareStep === undefined ? said : structuredClone(said);
   const trimmed = (await trim?.(all)) ?? all;
   if (trimmed !== all) checkMessages(trimmed, model, "trim()");
-  const request = {
+  const step: Step = {
+    principal,
+    requestId,
+    context,
+    signal,
+    behavior,
+    conversationId: head.conversationId,
+    step: turnsOfRun(rows).length,
     messages: trimmed,
     tools: tools.all().filter((tool) => isOffered(tool, behavior)),
     instructions: latest(rows, "instructions"),
     toolChoice: last?.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
+    transcript: () => transcriptOf(deps, stored),
   };
-  const change =
-    (await prepareStep?.({
-      ...request,
-      principal,
-      requestId,
-      context,
-      signal,
-      behavior,
-      conversationId: head.conversationId,
-      step: turnsOfRun(rows).length,
-      transcript: () => transcriptOf(deps, stored),
-    })) ?? {};
-  checkChange(change, model.adapter.name, tools);
-  const { model: asked = model, messages = trimmed, tools: offered = request.tools } = change;
-  const { instructions = request.instructions, toolChoice = request.toolChoice, stop } = change;
+  const change = (await prepareStep?.(step)) ?? {};
+  checkChange(change, step, model.adapter.name, tools);
+  const { model: asked = model, messages = trimmed, tools: offered = step.tools } = change;
+  const { instructions = step.instructions, toolChoice = step.toolChoice, stop } = change;
   if (messages !== trimmed) checkMessages(messages, model, "prepareStep().messages");
-  return { stop, model: asked, messages: model.pair(messages), tools: offered, instructions, toolChoice };
+  return { stop, model: asked, messages: model.pair(messages), tools: toolList(offered), instructions, toolChoice };
 }

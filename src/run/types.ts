@@ -5,6 +5,7 @@ import type { ToolEvent } from "../execute/events.ts";
 import type { Model, ResultImage } from "../model.ts";
 import type { FinishReason, StreamEvent } from "../stream/events.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { ToolSource } from "../tool/tool-set.ts";
 import type { BudgetUse } from "./budgets.ts";
 import type { TranscriptEntry } from "./transcript.ts";
 import type { ExecutionTree } from "./tree.ts";
@@ -129,7 +130,7 @@ export interface StepChange<Message = any> {
   readonly model?: Model<Message> | undefined;
   readonly messages?: readonly Message[] | undefined;
   /** Some of the orchestrator's. */
-  readonly tools?: readonly Tool[] | undefined;
+  readonly tools?: ToolSource | undefined;
   readonly instructions?: string | undefined;
   readonly toolChoice?: ToolChoice | undefined;
   /** Asks for no further turn: the run is `completed` as it is. */

@@ -263,6 +263,40 @@ describe("prepareStep", () => {
     expect(await make().resume(conversationId)).toMatchObject({ status: "completed", content: "Hi." });
   });
 
+  it.each<[what: string, change: (step: Step) => unknown]>([
+    ["the whole step with one thing changed", (step) => ({ ...step, toolChoice: "none" })],
+    ["a source of tools", ({ tools }) => ({ tools: { tools: () => tools }, toolChoice: "none" })],
+    ["a tool made again", (step) => ({ tools: [counted("read").tool, step.tools[1]], toolChoice: "none" })],
+  ])("may return %s", async (_, change) => {
+    const model = scripted({ text: "Hi." });
+    const { orchestrator } = setup(model, ["read", "write"], { prepareStep: (step) => change(step) as never });
+    expect(await orchestrator.run({ conversationId, input })).toMatchObject({ status: "completed", content: "Hi." });
+    expect(asked(model)).toMatchObject([{ tools: ["read", "write"], toolChoice: "none" }]);
+  });
+
+  it("may not change what is no part of the request", async () => {
+    const { orchestrator } = setup(scripted({ text: "Hi." }), [], {
+      prepareStep: (step) => ({ ...step, behavior: "safe" }) as never,
+    });
+    await expect(orchestrator.run({ conversationId, input })).rejects.toThrow(/has no option "behavior"/);
+  });
+
+  it("may return a tool that has gone since it was asked: a call of it fails, the run goes on", async () => {
+    const model = scripted(callOf("read"), { text: "Done." });
+    const source = [counted("read").tool];
+    const { orchestrator } = setup(model, [], {
+      tools: { tools: () => source },
+      async prepareStep({ tools }) {
+        await pause(1);
+        source.length = 0;
+        return { tools: tools.filter(({ name }) => name === "read") };
+      },
+    });
+    const { status, content, messages } = await orchestrator.run({ conversationId, input });
+    expect({ status, content }).toEqual({ status: "completed", content: "Done." });
+    expect(short(messages)[2]).toMatch(/read/);
+  });
+
   it("hands a conversation from one agent to another", async () => {
     const model = scripted(callOf("transfer_to_refunds"), callOf("refund"), { text: "Refunded." }, { text: "Bye." });
     const transfer = defineTool({
