@@ -1,4 +1,5 @@
 import { isOffered } from "../execute/gate.ts";
+import { copyJson } from "../schema/json.ts";
 import type { ToolChoice } from "../tool/choice.ts";
 import { toolList } from "../tool/tool-set.ts";
 import { checkChange, checkMessages } from "./check.ts";
@@ -28,7 +29,7 @@ export async function prepareTurn(
   const said = counted.flatMap(({ messages }) => messages);
   // A copy: what is changed in a message is for this turn, too. Marks on the latest one (`cache_control`) would add up
   // until the provider refuses them.
-  const all = trim === undefined && prepareStep === undefined ? said : structuredClone(said);
+  const all = trim === undefined && prepareStep === undefined ? said : (copyJson(said) as unknown[]);
   const trimmed = (await trim?.(all)) ?? all;
   if (trimmed !== all) checkMessages(trimmed, model, "trim()");
   const step: Step = {

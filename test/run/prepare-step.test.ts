@@ -2,6 +2,7 @@ import type { ChatCompletionMessageParam } from "openai/resources/chat/completio
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { Orchestrator, type OrchestratorOptions, type Step } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
@@ -295,6 +296,30 @@ describe("prepareStep", () => {
     const { status, content, messages } = await orchestrator.run({ conversationId, input });
     expect({ status, content }).toEqual({ status: "completed", content: "Done." });
     expect(short(messages)[2]).toMatch(/read/);
+  });
+
+  it("is given a copy of what a client hands out that watches its objects", async () => {
+    const watched = <T extends object>(object: T): T =>
+      new Proxy(object, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key);
+          return typeof value === "object" && value !== null ? watched(value) : value;
+        },
+      });
+    const call = { type: "function_call", id: "fc_1", call_id: "call_1", name: "read", arguments: "{}" };
+    const done = (...items: object[]) => [
+      { type: "response.created", response: { id: "resp_1", output: [] } },
+      ...items.map((item, at) => ({ type: "response.output_item.done", output_index: at, item })),
+      { type: "response.completed", response: { id: "resp_1", status: "completed", output: items } },
+    ];
+    const said = { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "Hi." }] };
+    const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "cnM=" };
+    const model = replayModel(openaiResponses, [done(reasoning, call).map(watched), done(said)]);
+    const given: number[] = [];
+    const options = { model, tools: [counted("read").tool], store: memoryStore() };
+    const orchestrator = new Orchestrator({ ...options, prepareStep: (step) => void given.push(step.messages.length) });
+    expect(await orchestrator.run({ conversationId, input })).toMatchObject({ status: "completed", content: "Hi." });
+    expect(given).toEqual([1, 4]);
   });
 
   it("hands a conversation from one agent to another", async () => {
