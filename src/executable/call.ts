@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import { ToolError } from "../errors.ts";
+import { createWakeUp } from "../time.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { readAnswer } from "./answer.ts";
 import { ExecutableError, type ExecutableRun } from "./error.ts";
-import type { Settings } from "./options.ts";
+import type { Settings, Variables } from "./options.ts";
 import { interruption, runOf } from "./output.ts";
 import type { Program } from "./program.ts";
 import type { ProgressLine } from "./stderr.ts";
@@ -11,7 +13,7 @@ import type { ProgressLine } from "./stderr.ts";
 /**
  * One call of a program: the handler of its tool.
  *
- * @throws ToolError `executable_changed`, `executable_refused`, `spawn_failed`
+ * @throws ToolError `executable_changed`, `executable_refused`, `spawn_failed`, `timeout` of `env`
  * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted`
  */
 export async function callProgram(
@@ -23,7 +25,7 @@ export async function callProgram(
 ): Promise<unknown> {
   await program.checkAgain();
   const { timeoutMs, maxOutputBytes, maxDepth } = settings;
-  const given = typeof settings.env === "function" ? await settings.env(context) : settings.env;
+  const given = await variablesOf(settings, context);
   const progress = createProgressQueue((line: ProgressLine) => context.progress(line));
   const outcome = await program.run({
     args: [],
@@ -49,6 +51,23 @@ export async function callProgram(
   if (failure !== undefined) throw new ExecutableError(failure.code, failure.message, told, { cause: failure.cause });
   if (Object.hasOwn(metadata, "undo")) context.undoData(metadata["undo"]);
   return result;
+}
+
+/** What is added to the environment. Once the caller has given up it may be missing: then no program is started. */
+async function variablesOf({ env, timeoutMs }: Settings, context: ToolContext) {
+  if (typeof env !== "function") return env;
+  const { wake, wait } = createWakeUp(context.signal);
+  let answer: PromiseSettledResult<Variables> | undefined;
+  void Promise.allSettled([env(context)]).then(([settled]) => {
+    answer = settled;
+    wake();
+  });
+  await wait(timeoutMs);
+  if (answer?.status === "rejected") throw answer.reason;
+  if (answer === undefined && !context.signal?.aborted) {
+    throw new ToolError("timeout", `The program was not started: its variables took longer than ${timeoutMs} ms.`);
+  }
+  return answer?.value;
 }
 
 /** These let a program notice that it is asked twice for the same thing. */

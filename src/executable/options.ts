@@ -7,7 +7,8 @@ import { defaultOwners } from "./check-file.ts";
 import { checkInherited } from "./environment.ts";
 import type { ExecutableRun } from "./error.ts";
 
-type Variables = Readonly<Record<string, string>>;
+/** Of the environment. */
+export type Variables = Readonly<Record<string, string>>;
 
 /** How the programs behind tools are run. */
 export interface ExecutableRunOptions {

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -182,6 +182,18 @@ describe("the environment", () => {
     const env = Buffer.from(got.env, "base64").toString();
     expect(env).toContain("CALLER=ada");
     expect(env).not.toContain("t0ken");
+  });
+
+  it.each([
+    ["its time is over", { timeoutMs: 100 }, undefined, "timeout"],
+    ["the caller gives up", {}, 100, "aborted"],
+  ])("is not started when %s before the host has said it", async (_, limits, gaveUpMs, code) => {
+    const trace = `${folder()}/trace`;
+    const file = program(shTool(`echo ran > ${trace}; echo '{"success":true}'`));
+    const tool = await loadExecutable(file, { ...limits, env: () => new Promise<never>(() => {}) });
+    const context = gaveUpMs === undefined ? {} : { signal: AbortSignal.timeout(gaveUpMs) };
+    expect(await failure(execute(tool, {}, context))).toMatchObject({ code });
+    expect(existsSync(trace)).toBe(false);
   });
 });
 
