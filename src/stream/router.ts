@@ -133,8 +133,7 @@ export class ToolRouter {
     state.id = chunk.id || routes.idAlone || null;
     routes.idAlone = undefined;
     if (state.id) {
-      // See wireId() in history.ts.
-      if (this.#isTaken(state.id, routes)) state.metadata = { sharesId: true };
+      this.#noteTwins(state, state.id, routes);
       routes.byId.set(state.id, state);
     }
     if (chunk.callIndex !== undefined) {
@@ -144,14 +143,15 @@ export class ToolRouter {
     return (routes.open = state);
   }
 
-  /** Whether an earlier call has an id, in whichever message of the stream. */
-  #isTaken(id: string, routes: TurnRoutes): boolean {
+  /** Notes which earlier calls have a call's id, in whichever message of the stream. */
+  #noteTwins(state: CallState, id: string, routes: TurnRoutes): void {
     for (const { byId } of this.#turns?.values() ?? [routes]) {
-      const last = byId.get(id);
-      // A repetition that was withdrawn shares the id of one that may still be there.
-      if (last !== undefined && (!last.isRetracted || last.metadata?.["sharesId"] === true)) return true;
+      const other = byId.get(id);
+      // Behind a call with a twin that is no longer there, the twin still is.
+      if (other === undefined || (other.isRetracted && !other.hasTwin)) continue;
+      other.hasTwin = state.hasTwin = true;
+      state.metadata = { sharesId: true }; // see wireId() in history.ts
     }
-    return false;
   }
 
   #turn(turnIndex: number): TurnRoutes {

@@ -207,6 +207,16 @@ describe("reading", () => {
       expect(results.map((result) => result.tool_use_id)).toEqual(["toolu_1", "run-0-1"]);
     });
 
+    it("does not free its id: a third call with other arguments goes back under an id of its own", async () => {
+      const calls = [...whole(0, level), ...whole(1, level), ...whole(2, { level: 4 })];
+      const { told, turn } = await readEvents([start, ...calls, ...end("tool_use")]);
+      expect(uses(told)).toEqual([level, { level: 4 }]);
+      const back = anthropic.assistantMessage(turn)[0]!.content as { id?: string }[];
+      expect(back.map(({ id }) => id)).toEqual(["toolu_1", "run-0-2"]);
+      const results = anthropic.toolResults(turn)[0]!.content as { tool_use_id?: string }[];
+      expect(results.map((result) => result.tool_use_id)).toEqual(["toolu_1", "run-0-2"]);
+    });
+
     it("is one, though nothing ends it before its message is over", async () => {
       const begun = (index: number) => call(index, "toolu_1", "set_volume");
       const { told, turn } = await readEvents([start, begun(0), begun(1), begun(2), ...end("tool_use")]);
