@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { errorText, indexOf, isNothing, textOf } from "../../src/wire/field.ts";
+import { errorText, idOf, indexOf, isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, statusOf } from "./finish.ts";
 import { answeredCall, endOf, isHosted, isHostedResult, providerCall } from "./hosted.ts";
@@ -476,7 +476,8 @@ export class ResponsesParser implements Parser<unknown> {
     for (const item of this.#items.all) {
       const wire = wholes.get(item);
       if (wire === undefined || wire.type !== item.wire.type) continue;
-      const isNews = item.isBare && Boolean(inputOf(wire)) && item.callId !== undefined && item.callId === wire.call_id;
+      const isNews =
+        item.isBare && Boolean(inputOf(wire)) && item.callId !== undefined && item.callId === idOf(wire.call_id);
       if (item.done && !isNews) continue;
       item.isBare = false;
       if (status === "completed" || wire.status === "completed") this.#finishItem(item, wire);

@@ -214,6 +214,12 @@ describe("the parser", () => {
     }
   });
 
+  it("reads arguments that only the whole response has where ids are numbers", async () => {
+    const [bare, paid] = ["", '{"city":"Oslo"}'].map((args) => call(0, args, { call_id: 7 })) as [object, object];
+    const turn = await turnOf([added(0, bare), ended(0, bare), completedWith(paid)]);
+    expect(turn.calls).toMatchObject([{ id: "7", outcome: { input: { city: "Oslo" } } }]);
+  });
+
   it("tells the result of a call among agents at the provider with the call", async () => {
     const type = "multi_agent_call";
     const asked = { type, id: "mac_1", call_id: "call_a", action: "spawn_agent", arguments: "{}" };
