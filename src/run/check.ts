@@ -102,6 +102,9 @@ export function checkMessages(messages: unknown, model: Model, name = "messages"
 
 /** Checks what `prepareStep` returned for a step, in a run of this wire. */
 export function checkChange(change: StepChange, step: Step, wire: string, known: KnownTools): void {
+  if (typeName(change) !== "object") {
+    throw new TypeError(`prepareStep returns an object, { tools, stop, … }, or nothing; got ${typeName(change)}.`);
+  }
   checkOptionNames("The result of prepareStep()", withoutGiven(change, step), CHANGE);
   const { model, tools, instructions, toolChoice } = change;
   if (model !== undefined && model?.adapter?.name !== wire) {
@@ -120,8 +123,7 @@ export function checkChange(change: StepChange, step: Step, wire: string, known:
 }
 
 /** What is different from the step: `{ ...step, toolChoice: "none" }` changes one thing. */
-function withoutGiven(change: StepChange, step: Step): object {
-  if (!isRecord(change)) return change;
+function withoutGiven(change: object, step: Step): object {
   return Object.fromEntries(Object.entries(change).filter(([name, value]) => value !== getOwn(step, name)));
 }
 

@@ -232,7 +232,7 @@ describe("prepareStep", () => {
   });
 
   it.each<[message: RegExp, returned: unknown]>([
-    [/result of prepareStep\(\) takes an object, .*, got string/, "stop"],
+    [/prepareStep returns an object, .*, or nothing; got string/, "stop"],
     [/result of prepareStep\(\) has no option "activeTools".*It has model, messages, tools/, { activeTools: ["read"] }],
     [/Did you mean toolChoice\?/, { toolchoice: "none" }],
     [/prepareStep returned a model of string; the run is in openai-chat/, { model: "gpt-5" }],
