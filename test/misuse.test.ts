@@ -116,7 +116,7 @@ it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
   "%s refuses what is spelt like one of its options",
   (_, adapter) => {
     for (const [wrong, meant] of Object.entries({ tool: "tools", limit: "limits", abortSignal: "signal" })) {
-      const words = `no option "${wrong}". Did you mean ${meant}?`;
+      const words = `${adapter.name}.read() and parse() have no option "${wrong}". Did you mean ${meant}?`;
       expect(() => adapter.read(new Response(""), { [wrong]: [] })).toThrow(words);
       expect(() => adapter.parse({}, { [wrong]: [] })).toThrow(words);
     }

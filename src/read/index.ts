@@ -100,6 +100,7 @@ const OPTIONS: OptionNames<ReadOptions> = { tools: true, limits: true, repair: t
 function checkReadOptions(adapter: string, options: object): void {
   for (const name of Object.keys(options)) {
     const meant = Object.hasOwn(OPTIONS, name) ? "" : didYouMean(name, Object.keys(OPTIONS));
-    if (meant !== "") throw new TypeError(`${adapter}.read() has no option ${JSON.stringify(name)}.${meant}`);
+    if (meant !== "")
+      throw new TypeError(`${adapter}.read() and parse() have no option ${JSON.stringify(name)}.${meant}`);
   }
 }
