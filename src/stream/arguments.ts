@@ -37,6 +37,8 @@ export class Arguments {
   failure: ArgumentsFailure | undefined;
   /** For arguments that come as values: created with the first one. */
   #values: ValueArguments | undefined;
+  /** An object that says the same as the text: what else comes as values is added to it. */
+  #same: Readonly<Record<string, unknown>> | undefined;
   /** The arguments are free text, not JSON (custom tools). */
   custom = false;
   /** No delta is a copy of what came. */
@@ -163,10 +165,11 @@ export class Arguments {
   /** Takes in a whole object: merged with earlier objects, replacing earlier text, unless that says the same. */
   merge(object: Readonly<Record<string, unknown>>): void {
     if (this.failure !== undefined) return;
-    if (this.#values === undefined && !this.isEmpty && this.equals(object)) return;
+    if (this.#values === undefined && !this.isEmpty && this.equals(object)) return void (this.#same = object);
     try {
       if (this.#values !== undefined) return this.#values.merge(object);
-      const values = new ValueArguments(this.#limits, this.#length, object);
+      const values = new ValueArguments(this.#limits, this.#length, this.#same ?? object);
+      if (this.#same !== undefined) values.merge(object);
       if (!this.isEmpty) this.note("object", this.text);
       this.#values = values;
     } catch (error) {
@@ -178,7 +181,7 @@ export class Arguments {
   patch(patches: readonly PathPatch[]): void {
     if (this.failure !== undefined) return;
     try {
-      this.#values ??= new ValueArguments(this.#limits, this.#length);
+      this.#values ??= new ValueArguments(this.#limits, this.#length, this.#same);
       this.#values.patch(patches);
     } catch (error) {
       this.#refuse(error);

@@ -355,6 +355,16 @@ describe("what is wrong with a call", () => {
     }
   });
 
+  it.each<ToolChunk>([{ argsKvPatch: { y: 2 } }, { argsPathPatch: [{ path: ["y"], value: 2 }] }])(
+    "what is added to an object is added, though the object came as text, too: %j",
+    (more) => {
+      const buffer = new ToolBuffer(tools);
+      buffer.append({ ...call("anything", '{"x":1}'), done: false });
+      buffer.append({ callIndex: 0, argsKvPatch: { x: 1 } });
+      expect(buffer.append({ callIndex: 0, ...more, done: true })).toMatchObject({ input: { x: 1, y: 2 } });
+    },
+  );
+
   it.each<ToolChunk>([
     { callIndex: 0, argsTextDelta: '{"x":1}' },
     { callIndex: 0, argsTextDelta: " \n" },
