@@ -82,21 +82,36 @@ export function checkRunOptions(options: RunOptions): void {
  * @param name what they are, for the error
  */
 export function checkMessages(messages: unknown, model: Model, name = "messages"): void {
-  const { name: wire } = model.adapter;
-  if (!Array.isArray(messages))
-    throw new TypeError(`${name} is a list in the form of ${wire}, got ${typeName(messages)}.`);
+  checkObjects(messages, model, name);
   // Some checks only apply once the conversation has continued.
   const next: unknown = messages.length > 0 ? model.userMessage("Go on.") : undefined;
   for (const [index, message] of messages.entries()) {
-    if (typeof message !== "object" || message === null) {
-      throw new TypeError(`${name}[${index}] is an object, got ${typeName(message)}.`);
-    }
     try {
       model.pair([message, next]);
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new TypeError(`${name}[${index}] is not in the form of ${wire}: ${why}`, { cause });
+      throw new TypeError(`${name}[${index}] is not in the form of ${model.adapter.name}: ${why}`, { cause });
     }
+  }
+}
+
+export function checkObjects(messages: unknown, model: Model, name: string): asserts messages is readonly object[] {
+  if (!Array.isArray(messages))
+    throw new TypeError(`${name} is a list in the form of ${model.adapter.name}, got ${typeName(messages)}.`);
+  for (const [index, message] of messages.entries()) {
+    if (typeof message === "object" && message !== null) continue;
+    throw new TypeError(`${name}[${index}] is an object, got ${typeName(message)}.`);
+  }
+}
+
+/** Paired, for a request. Each by itself is looked at only to say which one cannot be: wires may have to parse it. */
+export function paired(messages: readonly unknown[], model: Model, name: string): unknown[] {
+  checkObjects(messages, model, name);
+  try {
+    return model.pair(messages);
+  } catch (error) {
+    checkMessages(messages, model, name);
+    throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import { isOffered } from "../execute/gate.ts";
 import { copyJson } from "../schema/json.ts";
 import type { ToolChoice } from "../tool/choice.ts";
 import { toolList } from "../tool/tool-set.ts";
-import { checkChange, checkMessages } from "./check.ts";
+import { checkChange, checkObjects, paired } from "./check.ts";
 import type { StoredRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
 import { latest, rowsThatCount, turnsOfRun } from "./rows.ts";
@@ -31,7 +31,8 @@ export async function prepareTurn(
   // until the provider refuses them.
   const all = trim === undefined && prepareStep === undefined ? said : (copyJson(said) as unknown[]);
   const trimmed = (await trim?.(all)) ?? all;
-  if (trimmed !== all) checkMessages(trimmed, model, "trim()");
+  const selected = trimmed === all ? "messages" : "trim()";
+  checkObjects(trimmed, model, selected);
   const step: Step = {
     principal,
     requestId,
@@ -50,6 +51,13 @@ export async function prepareTurn(
   checkChange(change, step, model.adapter.name, tools);
   const { model: asked = model, messages = trimmed, tools: offered = step.tools } = change;
   const { instructions = step.instructions, toolChoice = step.toolChoice, stop } = change;
-  if (messages !== trimmed) checkMessages(messages, model, "prepareStep().messages");
-  return { stop, model: asked, messages: model.pair(messages), tools: toolList(offered), instructions, toolChoice };
+  const name = messages === trimmed ? selected : "prepareStep().messages";
+  return {
+    stop,
+    model: asked,
+    messages: paired(messages, model, name),
+    tools: toolList(offered),
+    instructions,
+    toolChoice,
+  };
 }

@@ -322,6 +322,25 @@ describe("prepareStep", () => {
     expect(given).toEqual([1, 4]);
   });
 
+  it.each(["prepareStep", "trim"])(
+    "has what it selects paired once a turn, however much that is, as %s",
+    async (hook) => {
+      const model = scripted(...Array.from({ length: 5 }, () => callOf("read")), { text: "Done." });
+      const pairs: number[] = [];
+      const counting = { ...model, pair: (messages: any) => (pairs.push(messages.length), model.pair(messages)) };
+      const { make } = setup(model, ["read"]);
+      const orchestrator = make({
+        model: counting,
+        [hook]: (given: any) => (hook === "trim" ? [...given] : { messages: [...given.messages] }),
+      });
+      expect(await orchestrator.run({ conversationId, input })).toMatchObject({
+        status: "completed",
+        content: "Done.",
+      });
+      expect(pairs).toEqual([1, 3, 5, 7, 9, 11]);
+    },
+  );
+
   it("hands a conversation from one agent to another", async () => {
     const model = scripted(callOf("transfer_to_refunds"), callOf("refund"), { text: "Refunded." }, { text: "Bye." });
     const transfer = defineTool({
