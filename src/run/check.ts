@@ -1,6 +1,6 @@
 import { checkContext } from "../execute/context.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
-import { getOwn, isRecord } from "../schema/json.ts";
+import { getOwn } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";
 import { checkOptionNames, typeName, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
