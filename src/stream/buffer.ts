@@ -241,10 +241,7 @@ export class ToolBuffer {
     if (chunk.metadata !== undefined) {
       addMetadata(state, chunk.metadata);
       if (chunk.metadata["custom"] === true) args.custom = true;
-      if (typeof chunk.metadata["id"] === "string") {
-        state.id = chunk.metadata["id"];
-        state.hasTwin = true; // as far as is known
-      }
+      if (typeof chunk.metadata["id"] === "string") state.id = chunk.metadata["id"];
     }
     if (chunk.argsTextDelta) this.#added = args.append(chunk.argsTextDelta);
     if (chunk.argsKvPatch !== undefined) args.merge(chunk.argsKvPatch);
@@ -314,7 +311,8 @@ export class ToolBuffer {
   }
 
   #settle(state: CallState): void {
-    const isCopy = this.#uniqueIds && state.hasTwin && this.#states.some((other) => isSameCall(state, other));
+    // Over all calls, since an id may come late.
+    const isCopy = this.#uniqueIds && state.id && this.#states.some((other) => isSameCall(state, other));
     if (isCopy) this.#fail(state, { error: "it repeats an earlier one, with its id", errorType: "withdrawn" });
     else this.#put(state, decide(state, this.#tools, this.#repair));
   }

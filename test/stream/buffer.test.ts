@@ -778,6 +778,15 @@ describe("a call with the id of another, where ids are unique", () => {
     expect(buffer.calls.map(({ name }) => name)).toEqual(["refund", "anything"]);
   });
 
+  it("runs once where the end of the first tells its id", () => {
+    const buffer = new ToolBuffer(tools, { uniqueIds: true });
+    buffer.append({ callIndex: 0, id: "item", name: "anything" });
+    const first = buffer.append({ callIndex: 0, argsTextDelta: '{"n":1}', done: true, metadata: { id: "a" } });
+    expect(first).toMatchObject({ id: "a", input: { n: 1 } });
+    expect(buffer.append(call("anything", '{"n":1}', { id: "a", callIndex: 1 }))).toBeInstanceOf(ToolCallError);
+    expect(buffer.calls).toHaveLength(1);
+  });
+
   it.each([
     ["anything", '{"n":1}'],
     ["anything", '{"id":"x"}'],
