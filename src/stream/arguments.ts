@@ -170,7 +170,7 @@ export class Arguments {
       if (this.#values !== undefined) return this.#values.merge(object);
       const values = new ValueArguments(this.#limits, this.#length, this.#same ?? object);
       if (this.#same !== undefined) values.merge(object);
-      if (!this.isEmpty) this.note("object", this.text);
+      if (!this.isEmpty) this.note("object", this.text, object);
       this.#values = values;
     } catch (error) {
       this.#refuse(error);

@@ -12,7 +12,7 @@ export interface Repair {
    * - `placeholder`: a leading `{}` was dropped
    * - `resend`: a full copy sent again was dropped
    * - `snapshot`: the deltas were cumulative
-   * - `object`: an object came where text was expected
+   * - `object`: an object came where text was expected, or instead of text that differs from it
    * - `syntax`: broken JSON was repaired
    * - `coerce`: a value was given the type that the schema asks for
    * - `null_dropped`: `null` for an optional property (strict modes force it) was read as absent

@@ -283,7 +283,8 @@ describe("what is wrong with a call", () => {
     ],
   ])("%s", (_, chunk, code, says) => {
     const outcome = one(chunk, { repair: "off", limits: { maxArgumentsLength: 150, maxDepth: 20 } });
-    if (code === "") return expect(outcome).toMatchObject({ input: { x: 2 }, repairs: [{ kind: "object" }] });
+    if (code === "")
+      return expect(outcome).toMatchObject({ input: { x: 2 }, repairs: [{ kind: "object", after: { x: 2 } }] });
     expect(outcome).toBeInstanceOf(ToolCallError);
     expect(outcome).toMatchObject({ code, id: "a" });
     expect((outcome as ToolCallError).message).toMatch(says);
