@@ -35,8 +35,6 @@ export class CallState {
   isLate = false;
   /** How many characters of its arguments came with its first chunk. */
   headLength = 0;
-  /** Another call has, or had, its id: one may be a copy of the other. */
-  hasTwin = false;
   /** Its name came again after its arguments were closed: further arguments would belong to another call. */
   isNamedAgain = false;
 

@@ -98,6 +98,11 @@ export function isProvidersResult({ metadata }: ToolChunk): boolean {
   return metadata?.["providerExecuted"] === true;
 }
 
+/** Whether it is nothing else: it begins no call, should that call be unknown. */
+export function isResultAlone(chunk: ToolChunk): boolean {
+  return isProvidersResult(chunk) && !chunk.name;
+}
+
 /** The part of a parser's sink that takes calls. */
 interface CallSink {
   tool(chunk: ToolChunk): void;

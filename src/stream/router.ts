@@ -1,7 +1,7 @@
 import type { Tool } from "../tool/tool.ts";
 import { firstCharOf } from "./arguments.ts";
 import type { CallState } from "./call.ts";
-import { isProvidersResult, type ToolChunk } from "./chunk.ts";
+import { isResultAlone, type ToolChunk } from "./chunk.ts";
 
 /** The offered tools: first by the names under which the provider knows them, then by their own. */
 export type NamedTools = ReadonlyMap<string, Tool>;
@@ -50,7 +50,7 @@ export class ToolRouter {
       const isAnother = hasOwnIndex && !isSentAgain(bound, chunk) && !isPieceOf(bound, chunk);
       return isAnother || this.#begins(bound, chunk) ? this.#openAfter(bound, routes, chunk) : (routes.open = bound);
     }
-    if (isProvidersResult(chunk) && !chunk.name) return undefined;
+    if (isResultAlone(chunk)) return undefined;
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
     if (open === undefined) return this.#open(routes, chunk);
     if (this.#begins(open, chunk)) return this.#openAfter(open, routes, chunk);
@@ -133,7 +133,8 @@ export class ToolRouter {
     state.id = chunk.id || routes.idAlone || null;
     routes.idAlone = undefined;
     if (state.id) {
-      this.#noteTwins(state, state.id, routes);
+      // See wireId() in history.ts.
+      if (this.#isTaken(state.id, routes)) state.metadata = { sharesId: true };
       routes.byId.set(state.id, state);
     }
     if (chunk.callIndex !== undefined) {
@@ -143,15 +144,14 @@ export class ToolRouter {
     return (routes.open = state);
   }
 
-  /** Notes which earlier calls have a call's id, in whichever message of the stream. */
-  #noteTwins(state: CallState, id: string, routes: TurnRoutes): void {
+  /** Whether an earlier call has an id, in whichever message of the stream. */
+  #isTaken(id: string, routes: TurnRoutes): boolean {
     for (const { byId } of this.#turns?.values() ?? [routes]) {
-      const other = byId.get(id);
-      // Behind a call with a twin that is no longer there, the twin still is.
-      if (other === undefined || (other.isRetracted && !other.hasTwin)) continue;
-      other.hasTwin = state.hasTwin = true;
-      state.metadata = { sharesId: true }; // see wireId() in history.ts
+      const last = byId.get(id);
+      // Behind one that is no longer there, the one whose id it shared still is.
+      if (last !== undefined && (!last.isRetracted || last.metadata?.["sharesId"] === true)) return true;
     }
+    return false;
   }
 
   #turn(turnIndex: number): TurnRoutes {

@@ -4,7 +4,7 @@ import type { ToolUse } from "../tool/use.ts";
 import { appendDelta, currentOf, inCallOrder, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
 import { sentence, tooManyCalls } from "./call-failures.ts";
 import { stateOf, type CallState, type ToolCall } from "./call.ts";
-import { isProvidersResult, toolChunk, type ToolChunk } from "./chunk.ts";
+import { isProvidersResult, isResultAlone, toolChunk, type ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
 import { showGetters } from "./shown.ts";
@@ -111,8 +111,7 @@ export class TurnReader {
     if (state !== undefined) this.#announce(state, chunk);
     for (; outcome !== undefined; outcome = buffer.next()) this.#release(outcome);
     if (state === undefined) {
-      const isOfNoCall = isProvidersResult(chunk) && !chunk.name;
-      if (!isOfNoCall) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
+      if (!isResultAlone(chunk)) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
     } else if (isProvidersResult(chunk)) this.#giveBack(state, chunk);
   }
 
