@@ -60,7 +60,9 @@ export function portOf(text = "0"): number {
 export async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
-  } catch {
-    throw new CommandError(`The package ${name} is needed for this and cannot be loaded: npm install ${name}`);
+  } catch (cause) {
+    throw new CommandError(`The package ${name} is needed for this and cannot be loaded: npm install ${name}`, {
+      cause,
+    });
   }
 }
