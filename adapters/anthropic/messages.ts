@@ -1,22 +1,12 @@
 // See index.ts.
 /** @ts-ignore */
 import type { ContentBlockParam, ToolResultBlockParam } from "@anthropic-ai/sdk/resources/messages";
-import type { FailedCall, ToolCallError } from "../../src/errors.ts";
+import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { wellFormed } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import {
-  checkCallError,
-  checkTurn,
-  checkUse,
-  historyInput,
-  onlySaid,
-  outputText,
-  repliesOf,
-  wireId,
-} from "../../src/stream/history.ts";
-import type { ToolUse } from "../../src/tool/use.ts";
+import { answers, checkTurn, historyInput, onlySaid, outputText, wireId } from "../../src/stream/history.ts";
 import { CUT_REASONS } from "./finish.ts";
 import type { AnthropicRecord, BlockRecord, MessageRecord } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -169,49 +159,17 @@ function isThinking({ type }: { readonly type: string }): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-/**
- * The result of one call, as a user message of its own: the API joins consecutive user messages. A string is sent as it
- * is, {@link resultContent} as its blocks, anything else as JSON; `undefined` becomes `null`.
- */
-export function toolResult(use: ToolUse, output: unknown): UserMessage {
-  checkUse(use);
-  return userMessage([resultBlock(use, output)]);
-}
+/** The results, as one user message: put whatever else the user says after them, since the API wants them first. */
+export const { toolResult, toolError, toolResults } = answers<ToolResultBlockParam, UserMessage>(
+  {
+    result: (use, output) => resultBlock(use, contentOf(output, use.note)),
+    error: (call, message) => ({ ...resultBlock(call, outputText(message)), is_error: true }),
+  },
+  (content) => ({ role: "user", content }),
+);
 
-/** What the model is told about a call that was not executed or failed, with the wire's own flag. */
-export function toolError(error: ToolCallError): UserMessage {
-  checkCallError(error);
-  return userMessage([errorBlock(error.call, error.message)]);
-}
-
-/**
- * The results of all calls of a turn, in call order: one user message, or none for a turn without calls. A call that
- * was handed out but never executed is reported to the model as such. Put whatever else the user says after the
- * results: the API wants them first.
- *
- * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
- */
-export function toolResults(turn: Turn): UserMessage[] {
-  const blocks = repliesOf(turn, { result: resultBlock, error: errorBlock });
-  return blocks.length === 0 ? [] : [userMessage(blocks)];
-}
-
-function resultBlock(use: ToolUse, output: unknown): ToolResultBlockParam {
-  return { type: "tool_result", tool_use_id: wireId(use), content: contentOf(output, use.note), ...toolset(use) };
-}
-
-function errorBlock(call: FailedCall, message: string): ToolResultBlockParam {
-  return {
-    type: "tool_result",
-    tool_use_id: wireId(call),
-    content: outputText(message),
-    is_error: true,
-    ...toolset(call),
-  };
-}
-
-function userMessage(content: ToolResultBlockParam[]): UserMessage {
-  return { role: "user", content };
+function resultBlock(call: FailedCall, content: string | ResultBlocks): ToolResultBlockParam {
+  return { type: "tool_result", tool_use_id: wireId(call), content, ...toolset(call) };
 }
 
 /** The result of a toolset's member names the toolset, as its call did. */

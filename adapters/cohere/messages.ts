@@ -1,22 +1,12 @@
 // See index.ts.
 /** @ts-ignore */
 import type { Cohere } from "cohere-ai";
-import type { FailedCall, ToolCallError } from "../../src/errors.ts";
+import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { wellFormed } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import {
-  checkCallError,
-  checkTurn,
-  checkUse,
-  historyArguments,
-  onlySaid,
-  outputText,
-  repliesOf,
-  wireId,
-} from "../../src/stream/history.ts";
-import type { ToolUse } from "../../src/tool/use.ts";
+import { answers, checkTurn, historyArguments, onlySaid, outputText, wireId } from "../../src/stream/history.ts";
 import { toolName } from "./schema.ts";
 import type { CohereContent, CohereNative } from "./wire.ts";
 
@@ -53,34 +43,11 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
   ];
 }
 
-/**
- * The result of one call. A string is sent as it is, {@link resultContent} as its documents, anything else as JSON;
- * `undefined` becomes `null`.
- */
-export function toolResult(use: ToolUse, output: unknown): Cohere.ChatMessageV2 {
-  checkUse(use);
-  return reply(use, contentOf(output, use.note));
-}
-
-/** The wire has no error flag: a failure is the JSON `{"error":"…"}`. */
-export function toolError(error: ToolCallError): Cohere.ChatMessageV2 {
-  checkCallError(error);
-  return errorReply(error.call, error.message);
-}
-
-/**
- * One result for every call of a finished turn, in call order. A call that was handed out but never executed is
- * reported to the model as such.
- *
- * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
- */
-export function toolResults(turn: Turn): Cohere.ChatMessageV2[] {
-  return repliesOf(turn, { result: toolResult, error: errorReply });
-}
-
-function errorReply(call: FailedCall, message: string): Cohere.ChatMessageV2 {
-  return reply(call, outputText({ error: message }));
-}
+export const { toolResult, toolError, toolResults } = answers<Cohere.ChatMessageV2>({
+  result: (use, output) => reply(use, contentOf(output, use.note)),
+  // The wire has no error flag: a failure is the JSON `{"error":"…"}`.
+  error: (call, message) => reply(call, outputText({ error: message })),
+});
 
 const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.cohere.resultContent");
 

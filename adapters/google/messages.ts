@@ -3,15 +3,7 @@ import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { isNothing } from "../../src/wire/field.ts";
-import {
-  checkCallError,
-  checkTurn,
-  checkUse,
-  outputText,
-  outputValue,
-  repliesOf,
-  wireId,
-} from "../../src/stream/history.ts";
+import { answers, checkTurn, outputText, outputValue, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -63,33 +55,16 @@ function onlySaid(parts: readonly GooglePart[], said: string): GooglePart[] {
 }
 
 /**
- * The result of one call, under the key `output`: a string as it is, anything else as JSON, `undefined` as `null`; the
- * media of {@link resultContent} go next to it.
+ * The results, all in one content, as the API wants them. An output goes under the key `output`, with the media of
+ * {@link resultContent} next to it, a failure under the key `error`.
  *
  * A plain object is not sent as the response itself, which the API accepts too: in that form the tool's own `error` key
  * would be read as a failure. https://ai.google.dev/api/caching#FunctionResponse
  */
-export function toolResult(use: ToolUse, output: unknown): GoogleContent {
-  checkUse(use);
-  return { role: "user", parts: [resultPart(use, output)] };
-}
-
-/** What the model is told about a call that was not executed or failed, under the key `error`. */
-export function toolError(error: ToolCallError): GoogleContent {
-  checkCallError(error);
-  return { role: "user", parts: [errorPart(error.call, error.message)] };
-}
-
-/**
- * One result for every call of a finished turn, in call order, all in one content, as the API wants them; nothing for a
- * turn without calls. A call that was handed out but never executed is reported to the model as such.
- *
- * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
- */
-export function toolResults(turn: Turn): GoogleContent[] {
-  const parts = repliesOf(turn, { result: resultPart, error: errorPart });
-  return parts.length === 0 ? [] : [{ role: "user", parts }];
-}
+export const { toolResult, toolError, toolResults } = answers<GoogleFunctionResponsePart, GoogleContent>(
+  { result: resultPart, error: (call, message) => responsePart(call, { error: outputText(message) }) },
+  (parts) => ({ role: "user", parts }),
+);
 
 function resultPart(use: ToolUse, result: unknown): GoogleFunctionResponsePart {
   const { note } = use;
@@ -120,10 +95,6 @@ export function resultContent(
 function contentOf(output: unknown): { readonly output: unknown; readonly parts: readonly GoogleResultMedia[] } {
   if (!isRecord(output) || !(RESULT_CONTENT in output)) return { output, parts: [] };
   return { output: output["output"], parts: output["parts"] as readonly GoogleResultMedia[] };
-}
-
-function errorPart(call: FailedCall, message: string): GoogleFunctionResponsePart {
-  return responsePart(call, { error: outputText(message) });
 }
 
 function responsePart(call: FailedCall, response: Record<string, unknown>): GoogleFunctionResponsePart {

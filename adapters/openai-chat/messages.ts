@@ -5,19 +5,11 @@ import type {
   ChatCompletionMessageParam,
   ChatCompletionMessageToolCall,
 } from "openai/resources/chat/completions";
-import type { FailedCall, ToolCallError } from "../../src/errors.ts";
+import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import {
-  checkCallError,
-  checkTurn,
-  checkUse,
-  historyArguments,
-  outputText,
-  repliesOf,
-} from "../../src/stream/history.ts";
+import { answers, checkTurn, historyArguments, outputText } from "../../src/stream/history.ts";
 import { hash } from "../../src/tool/names.ts";
-import type { ToolUse } from "../../src/tool/use.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isThought } from "./parts.ts";
 import { toolName } from "./schema.ts";
@@ -90,31 +82,11 @@ const REASONING = [
   "thinking_blocks",
 ] as const;
 
-/** The result of one call: text as it is, anything else as JSON; `undefined` becomes `null`. */
-export function toolResult(use: ToolUse, output: unknown): ChatCompletionMessageParam {
-  checkUse(use);
-  return reply(use, outputText(output));
-}
-
-/** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model mistakes for a result. */
-export function toolError(error: ToolCallError): ChatCompletionMessageParam {
-  checkCallError(error);
-  return errorReply(error.call, error.message);
-}
-
-/**
- * One result for every call of a finished turn, in call order. A call that was handed out but never executed is
- * reported to the model as such.
- *
- * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
- */
-export function toolResults(turn: Turn): ChatCompletionMessageParam[] {
-  return repliesOf(turn, { result: toolResult, error: errorReply });
-}
-
-function errorReply(call: FailedCall, message: string): ChatCompletionMessageParam {
-  return reply(call, outputText({ error: message }));
-}
+export const { toolResult, toolError, toolResults } = answers<ChatCompletionMessageParam>({
+  result: (use, output) => reply(use, outputText(output)),
+  // The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model mistakes for a result.
+  error: (call, message) => reply(call, outputText({ error: message })),
+});
 
 /**
  * The id under which a call goes back: the server's own, byte for byte. If an earlier call of the turn has it, with a

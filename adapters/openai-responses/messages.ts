@@ -1,24 +1,15 @@
 // See index.ts.
 /** @ts-ignore */
 import type { EasyInputMessage, ResponseInputContent, ResponseInputItem } from "openai/resources/responses/responses";
-import type { FailedCall, ToolCallError } from "../../src/errors.ts";
+import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isFreeText } from "../../src/schema/rewrites.ts";
 import { wellFormed } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import {
-  checkCallError,
-  checkTurn,
-  checkUse,
-  historyArguments,
-  outputText,
-  repliesOf,
-  wireId,
-} from "../../src/stream/history.ts";
+import { answers, checkTurn, historyArguments, outputText, wireId } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
-import type { ToolUse } from "../../src/tool/use.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isCall, isResult, partsOf } from "./item.ts";
 import { toolName } from "./schema.ts";
@@ -93,30 +84,11 @@ function onlySaid(items: readonly WireItem[], said: string): WireItem[] {
 
 const NO_TEXT: WirePart = { type: "output_text", annotations: [] };
 
-/**
- * The result of one call. A string is sent as it is, {@link resultContent} as its parts, anything else as JSON;
- * `undefined` becomes `null`.
- */
-export function toolResult(use: ToolUse, output: unknown): ResponseInputItem {
-  checkUse(use);
-  return reply(use, outputOf(output, use.note));
-}
-
-/** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model mistakes for a result. */
-export function toolError(error: ToolCallError): ResponseInputItem {
-  checkCallError(error);
-  return errorReply(error.call, error.message);
-}
-
-/**
- * One result for every call of a finished turn, in call order. A call that was handed out but never executed is
- * reported to the model as such.
- *
- * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
- */
-export function toolResults(turn: Turn): ResponseInputItem[] {
-  return repliesOf(turn, { result: toolResult, error: errorReply });
-}
+export const { toolResult, toolError, toolResults } = answers<ResponseInputItem>({
+  result: (use, output) => reply(use, outputOf(output, use.note)),
+  // The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model mistakes for a result.
+  error: (call, message) => reply(call, outputText({ error: message })),
+});
 
 /** The content of a tool result: `input_text`, `input_image` and `input_file`. */
 export type ResultParts = ResponseInputContent[];
@@ -152,10 +124,6 @@ function reply(call: FailedCall, output: Output): ResponseInputItem {
   return isCustom(call)
     ? { type: "custom_tool_call_output", ...reference }
     : { type: "function_call_output", ...reference };
-}
-
-function errorReply(call: FailedCall, message: string): ResponseInputItem {
-  return reply(call, outputText({ error: message }));
 }
 
 /** A call as it goes back: the item as it came, with an input that every server can read again. */

@@ -21,24 +21,57 @@ export function checkTurn(turn: Turn): void {
   throw new TypeError(`A turn is needed: stream.turn, or what stream.done() resolves to. Got ${gotOf(turn)}.`);
 }
 
-/** An id passed instead of the use would give an answer to no call. */
-export function checkUse(use: ToolUse): void {
-  if (typeof use?.invocationId === "string") return;
-  throw new TypeError(`toolResult() takes the use of a call, as event.use is, and its output. Got ${gotOf(use)}.`);
-}
-
-/** An error that a handler threw does not know its call. */
-export function checkCallError(error: ToolCallError): void {
-  if (typeof error?.call?.invocationId === "string") return;
-  throw new TypeError(
-    `toolError() takes a ToolCallError, as event.error of a tool-error is; what an execution threw is in toolResults(turn). Got ${gotOf(error)}.`,
-  );
-}
-
 function gotOf(value: unknown): string {
   if (value instanceof Error) return `a ${value.name}`;
   if (!isRecord(value)) return value === undefined ? "undefined" : typeof value;
   return "turn" in value ? "the stream" : typeof value["then"] === "function" ? "a promise" : "another object";
+}
+
+/** The part of an adapter that answers calls. */
+export interface Answers<Message> {
+  /** The result of one call. A string is sent as it is, anything else as JSON; `undefined` becomes `null`. */
+  readonly toolResult: (use: ToolUse, output: unknown) => Message;
+  /** What the model is told about a call that was not executed or failed. */
+  readonly toolError: (error: ToolCallError) => Message;
+  /**
+   * The results of all calls of a finished turn, in call order. A call that was handed out but not executed is reported
+   * to the model as such.
+   *
+   * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+   */
+  readonly toolResults: (turn: Turn) => Message[];
+}
+
+/** @param join the replies to all calls of a turn in one message. Default: each reply is a message of its own. */
+export function answers<Reply, Message = Reply>(
+  { result, error }: Replies<Reply>,
+  join?: (replies: Reply[]) => Message,
+): Answers<Message> {
+  function messages(replies: Reply[]): Message[] {
+    if (join === undefined) return replies as unknown[] as Message[];
+    return replies.length === 0 ? [] : [join(replies)];
+  }
+  return {
+    toolResult(use, output) {
+      // An id passed instead of the use would give an answer to no call.
+      if (typeof use?.invocationId !== "string") {
+        throw new TypeError(
+          `toolResult() takes the use of a call, as event.use is, and its output. Got ${gotOf(use)}.`,
+        );
+      }
+      return messages([result(use, output)])[0]!;
+    },
+    toolError(given) {
+      // An error that a handler threw does not know its call.
+      if (typeof given?.call?.invocationId !== "string") {
+        throw new TypeError(
+          `toolError() takes a ToolCallError, as event.error of a tool-error is; what an execution threw is in toolResults(turn). Got ${gotOf(given)}.`,
+        );
+      }
+      return messages([error(given.call, given.message)])[0]!;
+    },
+    toolResults: (turn) => messages(repliesOf(turn, { result, error })),
+  };
 }
 
 /**

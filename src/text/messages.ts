@@ -1,7 +1,6 @@
-import type { FailedCall, ToolCallError } from "../errors.ts";
-import { checkCallError, checkTurn, checkUse, historyInput, outputValue, repliesOf } from "../stream/history.ts";
+import type { FailedCall } from "../errors.ts";
+import { answers, checkTurn, historyInput, outputValue } from "../stream/history.ts";
 import type { Turn } from "../stream/events.ts";
-import type { ToolUse } from "../tool/use.ts";
 import type { TextDialect, WrittenResult } from "./dialect.ts";
 import type { TextNative } from "./events.ts";
 import { TEXT_TURN } from "./writer.ts";
@@ -44,34 +43,15 @@ export function textMessages(dialect: TextDialect) {
     return { id: call.id, name: dialect.toolName(call.name ?? "unnamed"), metadata: call.metadata, output, isError };
   }
 
-  function message(results: readonly WrittenResult[]): TextMessage {
-    return { role: "user", content: dialect.writeResults(results) };
-  }
-
   return {
     assistantMessage,
-    /** The result of one call, as a user message. */
-    toolResult(use: ToolUse, output: unknown): TextMessage {
-      checkUse(use);
-      return message([written(use, outputValue(output), false)]);
-    },
-    /** What the model is told about a call that did not happen or failed. */
-    toolError(error: ToolCallError): TextMessage {
-      checkCallError(error);
-      return message([written(error.call, error.message, true)]);
-    },
-    /**
-     * The results of all calls of a turn, in call order: one user message, or none for a turn without calls.
-     *
-     * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
-     */
-    toolResults(turn: Turn): TextMessage[] {
-      const results = repliesOf<WrittenResult>(turn, {
+    ...answers<WrittenResult, TextMessage>(
+      {
         result: (use, output) => written(use, outputValue(output), false),
-        error: (call, text) => written(call, text, true),
-      });
-      return results.length === 0 ? [] : [message(results)];
-    },
+        error: (call, message) => written(call, message, true),
+      },
+      (results) => ({ role: "user", content: dialect.writeResults(results) }),
+    ),
   };
 }
 
