@@ -14,10 +14,12 @@ export interface HistoryResult<Message> extends HistoryCall {
 export interface MessageParts<Message> {
   /** Whether the model wrote it. */
   readonly isModels: boolean;
-  readonly calls: readonly HistoryCall[];
-  readonly results: readonly HistoryResult<Message>[];
-  /** What the message holds besides its results; `undefined` if nothing. */
-  readonly rest: Message | undefined;
+  /** Default: none. */
+  readonly calls?: readonly HistoryCall[];
+  /** Default: none. */
+  readonly results?: readonly HistoryResult<Message>[];
+  /** What it holds besides its results. Default: nothing. */
+  readonly rest?: Message | undefined;
   /** Something else stands among its results where the provider does not accept it. Default false. */
   readonly isMixed?: boolean;
   /** It may stand for calls that are not visible here: results after it without a call are kept. Default false. */
@@ -44,6 +46,8 @@ export const OUTCOME_UNKNOWN = "The outcome of this call is unknown: no result o
 
 interface Entry<Message> extends MessageParts<Message> {
   readonly message: Message;
+  readonly calls: readonly HistoryCall[];
+  readonly results: readonly HistoryResult<Message>[];
 }
 
 /** A turn of the model, and what came before the next one. The group before the first turn has none. */
@@ -79,7 +83,10 @@ export function pairMessages<Message>(messages: readonly Message[], rules: Pairi
 }
 
 function groupsOf<Message>(messages: readonly Message[], rules: PairingRules<Message>): Group<Message>[] {
-  const entries = messages.map((message): Entry<Message> => ({ ...rules.parts(message), message }));
+  const entries = messages.map((message): Entry<Message> => {
+    const { calls = [], results = [], rest, ...parts } = rules.parts(message);
+    return { ...parts, message, calls, results, rest: results.length === 0 ? message : rest };
+  });
   const groups: Group<Message>[] = [];
   for (let at = 0; at < entries.length;) {
     const turn: Entry<Message>[] = [];

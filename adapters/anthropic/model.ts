@@ -206,14 +206,11 @@ const PAIRING: PairingRules<MessageParam> = {
     if (typeof content !== "string" && !Array.isArray(content))
       throw new TypeError("a message has content, a text or a list of blocks");
     const blocks = typeof content === "string" ? [] : content;
-    const isModels = role === "assistant";
-    const calls = blocks.flatMap((block) => (block.type === "tool_use" ? [{ id: block.id, name: block.name }] : []));
-    const results = isModels ? [] : blocks.filter(isResult);
-    if (results.length === 0) return { isModels, calls: isModels ? calls : [], results: [], rest: message };
+    if (role === "assistant") return { isModels: true, calls: blocks.filter((block) => block.type === "tool_use") };
+    const results = blocks.filter(isResult);
     const others = blocks.filter((block) => !isResult(block));
     return {
-      isModels,
-      calls: [],
+      isModels: false,
       results: results.map((block) => ({ id: block.tool_use_id, name: "", message: userMessage([block]) })),
       rest: others.length === 0 ? undefined : userMessage(others),
       // The API wants them first: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls

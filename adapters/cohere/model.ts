@@ -78,12 +78,11 @@ const PAIRING: PairingRules<Cohere.ChatMessageV2> = {
     if (message.role === "assistant") {
       if ("tool_calls" in message) throw new TypeError("it has tool_calls, which the SDK spells toolCalls");
       const calls = (message.toolCalls ?? []).map(({ id, function: called }) => ({ id, name: called?.name ?? "" }));
-      return { isModels: true, calls, results: [], rest: message };
+      return { isModels: true, calls };
     }
-    if (message.role !== "tool") return { isModels: false, calls: [], results: [], rest: message };
+    if (message.role !== "tool") return { isModels: false };
     if (typeof message.toolCallId !== "string") throw new TypeError("a result names its call in toolCallId");
-    const result = { id: message.toolCallId, name: "", message };
-    return { isModels: false, calls: [], results: [result], rest: undefined };
+    return { isModels: false, results: [{ id: message.toolCallId, name: "", message }] };
   },
   missing: ({ id }, text) => ({ role: "tool", toolCallId: id, content: JSON.stringify({ error: text }) }),
 };

@@ -204,15 +204,11 @@ const PAIRING: PairingRules<GoogleContent> = {
   parts(content) {
     const { parts } = content;
     if (!Array.isArray(parts)) throw new TypeError("it has no list of parts");
-    if (content.role === "model") {
-      return { isModels: true, calls: openCalls(parts), results: [], rest: content };
-    }
+    if (content.role === "model") return { isModels: true, calls: openCalls(parts) };
     const results = parts.filter(isResponse);
-    if (results.length === 0) return { isModels: false, calls: [], results: [], rest: content };
     const others = parts.filter((part) => !isResponse(part));
     return {
       isModels: false,
-      calls: [],
       results: results.map((part) => ({ ...named(part.functionResponse), message: { role: "user", parts: [part] } })),
       rest: others.length === 0 ? undefined : { ...content, parts: others },
       // Vertex AI accepts no results next to anything else: https://github.com/Prism-Shadow/agenthub/pull/189

@@ -137,16 +137,16 @@ const PAIRING: PairingRules<ChatCompletionMessageParam> = {
         }));
         const legacy = message.function_call ?? undefined;
         if (legacy !== undefined) calls.push({ id: "", name: legacy.name });
-        return { isModels: true, calls, results: [], rest: message };
+        return { isModels: true, calls };
       }
       case "tool":
         if (typeof message.tool_call_id !== "string") throw new TypeError("a result names its call in tool_call_id");
-        return answer({ id: message.tool_call_id, name: "", message });
+        return { isModels: false, results: [{ id: message.tool_call_id, name: "", message }] };
       case "function":
-        return answer({ id: "", name: message.name, message });
+        return { isModels: false, results: [{ id: "", name: message.name, message }] };
       default:
         if (typeof message.role !== "string") throw new TypeError("it has no role");
-        return { isModels: false, calls: [], results: [], rest: message };
+        return { isModels: false };
     }
   },
   missing({ id, name }, text) {
@@ -154,7 +154,3 @@ const PAIRING: PairingRules<ChatCompletionMessageParam> = {
     return id === "" ? { role: "function", name, content } : { role: "tool", tool_call_id: id, content };
   },
 };
-
-function answer(result: { id: string; name: string; message: ChatCompletionMessageParam }) {
-  return { isModels: false, calls: [], results: [result], rest: undefined };
-}

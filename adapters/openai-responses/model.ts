@@ -95,7 +95,7 @@ function inputOf(
   if (isGiven(kept)) {
     const last = messages.findLastIndex((item) => PAIRING.parts(item).isModels && hasId(item));
     // A result with an id belongs to a call that the provider has run.
-    return messages.slice(last + 1).filter((item) => PAIRING.parts(item).results.length === 0 || !hasId(item));
+    return messages.slice(last + 1).filter((item) => PAIRING.parts(item).results === undefined || !hasId(item));
   }
   return store === false ? messages.filter((item) => item.type !== "reasoning" || hasContent(item)) : [...messages];
 }
@@ -128,19 +128,12 @@ const PAIRING: PairingRules<ResponseInputItem> = {
     switch (item.type) {
       case "function_call":
       case "custom_tool_call":
-        return {
-          isModels: true,
-          calls: isCall(item) ? [callOf(item)] : [],
-          results: [],
-          rest: item,
-        };
+        return { isModels: true, calls: isCall(item) ? [callOf(item)] : [] };
       case "function_call_output":
-      case "custom_tool_call_output": {
+      case "custom_tool_call_output":
         // Without the id of a call it is input from the application, and the API treats it as such.
-        if (!item.call_id) return { isModels: false, calls: [], results: [], rest: item };
-        const result = { id: item.call_id, name: kindOf(item.type), message: item };
-        return { isModels: false, calls: [], results: [result], rest: undefined };
-      }
+        if (!item.call_id) return { isModels: false };
+        return { isModels: false, results: [{ id: item.call_id, name: kindOf(item.type), message: item }] };
       default: {
         const { content } = item as { content?: unknown };
         // What the server sent has a type, and goes back as it came.
@@ -154,7 +147,7 @@ const PAIRING: PairingRules<ResponseInputItem> = {
         const isModels = !("role" in item) || item.role === "assistant" || item.type === "additional_tools";
         // It refers to an item at the provider, which may be a call.
         const mayHoldCalls = "id" in item && !("role" in item) && (item.type ?? "item_reference") === "item_reference";
-        return { isModels, calls: [], results: [], rest: item, ...(mayHoldCalls && { mayHoldCalls }) };
+        return { isModels, mayHoldCalls };
       }
     }
   },

@@ -221,11 +221,11 @@ const conversation: Conversation<ChatMessage> = {
         // Messages that others have stored may be without ids: those are paired by name.
         if (message.role === "tool") {
           const { tool_call_id: id = "", tool_name: name } = message;
-          return { isModels: false, calls: [], results: [{ id, name, message }], rest: undefined };
+          return { isModels: false, results: [{ id, name, message }] };
         }
-        if (message.role !== "assistant") return { isModels: false, calls: [], results: [], rest: message };
+        if (message.role !== "assistant") return { isModels: false };
         const calls = (message.tool_calls ?? []).map(({ id = "", function: { name } }) => ({ id, name }));
-        return { isModels: true, calls, results: [], rest: message };
+        return { isModels: true, calls };
       },
       missing: ({ id, name }, text) => ({
         role: "tool",
