@@ -62,6 +62,8 @@ export class Arguments {
   /** The compact JSON of a text whose root is closed: made once, however many copies are compared against it. */
   #json: string | undefined;
   #cumulative = false;
+  /** What was dropped as a repetition was not one: `{` twice and then `"a":1}` has a bracket that was never closed. */
+  #isMixed = false;
   #beginsObject: boolean | undefined;
   readonly repairs: Repair[] = [];
 
@@ -156,7 +158,10 @@ export class Arguments {
         const added = this.#afterClosed(delta);
         if (added !== undefined) return added;
       }
-      if (this.#cumulative && !this.isClosed && delta.trim() !== "") return this.#afterSnapshots();
+      if (this.#cumulative && !this.isClosed && delta.trim() !== "") {
+        this.#isMixed = true;
+        return "";
+      }
     }
     this.#push(delta);
     return delta;
@@ -214,6 +219,7 @@ export class Arguments {
   finish(policy: RepairPolicy): ArgumentsOutcome {
     if (this.failure !== undefined) return this.failure;
     if (this.#values !== undefined) return this.#values.finish();
+    if (this.#isMixed) return { ok: false, code: "invalid_json", message: MIXED };
     const { text } = this;
     if (this.custom) {
       this.#changes = [...this.changes(), { path: [], done: true }];
@@ -301,14 +307,6 @@ export class Arguments {
     this.#cumulative = true;
     this.#snapshot = undefined;
     return added;
-  }
-
-  /** What was dropped as a repetition was not one: `{` twice and then `"a":1}` has a bracket that was never closed. */
-  #afterSnapshots(): string {
-    const message =
-      "came as snapshots, each beginning with all that came before, and then as a piece of something else";
-    this.failure = { ok: false, code: "invalid_json", message };
-    return "";
   }
 
   /** The root is closed, and something that looks like a value follows. */
@@ -406,6 +404,7 @@ const QUOTE = 34;
 const OPEN = 123; // "{"
 const CLOSE = 125; // "}"
 const TAKEN = { value: undefined };
+const MIXED = "came as snapshots, each beginning with all that came before, and then as a piece of something else";
 
 /** Compact; `undefined` if too deep to compare. */
 function jsonOf(value: unknown): string | undefined {

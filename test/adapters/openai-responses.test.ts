@@ -248,6 +248,7 @@ describe("the parser", () => {
       ["a piece is missing", ['{"city":', '"', '"}']],
       ["a piece came twice", ['{"city":"Os', "lo", "lo", '"}']],
       ["the first piece is missing", ['"Os', 'lo"}']],
+      ["the first piece came twice", ["{", "{", '"city":"Oslo"}']],
     ];
 
     it.each(wrong.flatMap(([what, pieces]) => ends.map(([end, events]) => [what, end, pieces, events] as const)))(

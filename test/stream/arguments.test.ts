@@ -76,6 +76,12 @@ describe("what the pieces come to", () => {
     ["an empty object, then the arguments", [{ kv: {} }, '{"a"', ":1}"], { a: 1 }, ["placeholder"]],
     ["an empty object, then what is no object", [{ kv: {} }, "1"], { code: "invalid_json" }, []],
     ["an object in two parts", [{ kv: { a: 1, b: 1 } }, { kv: { b: 2, c: 3 } }], { a: 1, b: 2, c: 3 }, []],
+    [
+      "a bracket twice, and then an object in place of that",
+      ["{", "{", '"a":1}', { kv: { a: 1 } }],
+      { a: 1 },
+      ["snapshot", "object"],
+    ],
     ["an object in place of text", ['{"a":', { kv: { a: 2 } }], { a: 2 }, ["object"]],
     ["an object, then the same as text", [{ kv: { a: 2 } }, '{"a":2}'], { a: 2 }, []],
     ["an object, then other text", [{ kv: { a: 2 } }, '{"a":3}'], { code: "invalid_json" }, []],
