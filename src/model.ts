@@ -122,9 +122,11 @@ export function modelMessage(model: Conversation, text: string, turn?: Turn): un
 }
 
 /**
- * Whether a choice asks for a call. Any other choice is meaningless without tools, and providers reject it then:
- * https://github.com/writer/writer-framework/pull/1013
+ * Whether a choice is sent: without tools only one that asks for a call. Any other is meaningless then, and providers
+ * reject it: https://github.com/writer/writer-framework/pull/1013
  */
-export function asksForCall(choice: ToolChoice): boolean {
+export function isSent(choice: ToolChoice | undefined, offered: readonly unknown[]): choice is ToolChoice {
+  if (choice === undefined) return false;
+  if (offered.length > 0) return true;
   return typeof choice === "string" ? choice === "required" : "name" in choice || choice.required === true;
 }

@@ -24,7 +24,7 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import { isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
 import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
@@ -83,8 +83,8 @@ export function messagesModel(
         messages: messages.map(withoutContainer),
         ...(instructions !== undefined && { system: instructions }),
         ...(offered.length > 0 && { tools: offered }),
-        ...(toolChoice !== undefined && (offered.length > 0 || asksForCall(toolChoice))
-          ? adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })
+        ...(isSent(toolChoice, offered)
+          ? adapter.toolChoice(toolChoice, { parallel })
           : offered.length > 0 && parallel !== undefined && parallelChoice(parallel, fields.tool_choice)),
         stream: true,
       };

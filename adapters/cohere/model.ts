@@ -40,7 +40,6 @@ export function cohereModel(
   checkClient(client?.chatStream, "cohere.model()", "cohere-ai, a CohereClientV2");
   checkParams(params, "cohere.model()");
   const { limits, repair, strict, onLoss } = options;
-  const toolsOptions = { ...(strict !== undefined && { strict }), ...(onLoss !== undefined && { onLoss }) };
   return {
     ...conversation,
     adapter,
@@ -51,7 +50,7 @@ export function cohereModel(
           ...(instructions === undefined ? [] : [{ role: "system" as const, content: instructions }]),
           ...messages,
         ],
-        ...adapter.request(tools, { ...toolsOptions, ...(toolChoice !== undefined && { choice: toolChoice }) }),
+        ...adapter.request(tools, { strict, onLoss, choice: toolChoice }),
       };
       return openTurn<Cohere.V2ChatStreamResponse>(
         (source) => adapter.read(source, { tools, signal, runId, limits, repair }),

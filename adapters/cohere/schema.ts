@@ -2,7 +2,7 @@
 /** @ts-ignore */
 import type { Cohere } from "cohere-ai";
 import type { ToolsOptions } from "../../src/adapter.ts";
-import { asksForCall } from "../../src/model.ts";
+import { isSent } from "../../src/model.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import type { Rewrite } from "../../src/schema/lower.ts";
 import { walkSchema } from "../../src/schema/subschemas.ts";
@@ -123,7 +123,7 @@ export function request(
   return {
     ...(lowered.tools.length > 0 && { tools: lowered.tools }),
     ...(lowered.strict && { strictTools: true as const }),
-    ...((lowered.tools.length > 0 || asksForCall(choice)) && asked),
+    ...(isSent(choice, lowered.tools) && asked),
   };
 }
 

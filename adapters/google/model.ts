@@ -17,7 +17,7 @@ import type {
 } from "@google/generative-ai";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { asksForCall, type Conversation, type Model, type ModelOptions, type ModelRequest } from "../../src/model.ts";
+import { isSent, type Conversation, type Model, type ModelOptions, type ModelRequest } from "../../src/model.ts";
 import { openTurn, responseInfo, type Opened } from "../../src/open-turn.ts";
 import { isResultOf, pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { isRecord } from "../../src/schema/json.ts";
@@ -77,11 +77,8 @@ export function genaiModel(
 ): Model<Content> {
   const { tools: hosted = [], ...config } = params.config ?? {};
   return modelOf<Content>(adapter, options, (request) => {
-    const {
-      tools: own,
-      toolConfig,
-      instructions,
-    } = fieldsOf(adapter, request, options, "json-schema", config.toolConfig);
+    const { instructions } = request;
+    const { tools: own, toolConfig } = fieldsOf(adapter, request, options, "json-schema", config.toolConfig);
     const tools: Tool[] = [...own, ...hosted];
     return async (abortSignal) => {
       const stream = await client.models.generateContentStream({
@@ -116,7 +113,8 @@ export function legacyModel(
 ): Model<LegacyContent> {
   const { tools: hosted = [], ...fields } = params;
   return modelOf<LegacyContent>(adapter, options, (request) => {
-    const { tools: own, toolConfig, instructions } = fieldsOf(adapter, request, options, "schema", fields.toolConfig);
+    const { instructions } = request;
+    const { tools: own, toolConfig } = fieldsOf(adapter, request, options, "schema", fields.toolConfig);
     const tools: LegacyTool[] = [...own, ...hosted];
     return async (signal) => {
       const { stream, response } = await client.generateContentStream(
@@ -157,18 +155,16 @@ function modelOf<Message extends Content | LegacyContent>(
 
 function fieldsOf(
   adapter: GoogleAdapter,
-  { tools = [], toolChoice, instructions }: ModelRequest,
+  { tools = [], toolChoice }: ModelRequest,
   { strict, onLoss }: GoogleModelOptions,
   dialect: "json-schema" | "schema",
   given: GivenToolConfig | undefined,
 ) {
-  const declared = adapter.tools(tools, { dialect, ...(onLoss !== undefined && { onLoss }) }).filter(declares);
-  const isChosen = toolChoice !== undefined && (declared.length > 0 || asksForCall(toolChoice));
-  const chosen = isChosen && adapter.toolChoice(toolChoice, strict === undefined ? {} : { strict });
+  const declared = adapter.tools(tools, { dialect, onLoss }).filter(declares);
+  const chosen = isSent(toolChoice, declared) && adapter.toolChoice(toolChoice, { strict });
   return {
     tools: declared,
     toolConfig: chosen === false ? {} : { toolConfig: withGiven(chosen["toolConfig"] as GivenToolConfig, given) },
-    instructions,
   };
 }
 

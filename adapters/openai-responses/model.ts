@@ -13,7 +13,7 @@ import type {
 } from "openai/resources/responses/responses";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import { isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
 import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
@@ -62,9 +62,7 @@ export function responsesModel(
         input: inputOf(messages, params),
         ...(instructions !== undefined && { instructions }),
         ...(offered.length > 0 && { tools: offered, ...(parallel !== undefined && { parallel_tool_calls: parallel }) }),
-        ...(toolChoice !== undefined &&
-          (offered.length > 0 || asksForCall(toolChoice)) &&
-          adapter.toolChoice(toolChoice, { tools })),
+        ...(isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { tools })),
         stream: true,
       };
       return openTurn<ResponseStreamEvent>(
