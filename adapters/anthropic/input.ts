@@ -7,7 +7,7 @@ export function isEmpty(input: unknown): boolean {
   return isNothing(input) || input === "" || (isRecord(input) && Object.keys(input).length === 0);
 }
 
-/** A non-object input: the text itself (some gateways do not parse it), else JSON for the schema to reject. */
+/** A piece of an input, which some gateways send parsed. */
 export function inputText(input: unknown): string {
   return typeof input === "string" ? input : JSON.stringify(input);
 }

@@ -3,7 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { isAmidObject } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { errorText, isNothing, textOf } from "../../src/wire/field.ts";
+import { argumentsText, errorText, isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { CUT_REASONS, finishReasonOf } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
@@ -352,8 +352,9 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (call !== undefined) {
       const { turnIndex, callIndex } = call;
       const whole = isRecord(input) ? input : undefined;
-      const text = input === undefined || whole !== undefined ? undefined : inputText(input);
-      this.#sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));
+      this.#sink.tool(
+        toolChunk(turnIndex, callIndex, undefined, undefined, argumentsText(input), true, undefined, whole),
+      );
       return;
     }
     if (json !== "") (block as { [field: string]: unknown })["input"] = parsedInput(json);

@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { errorText, isNothing, isObject } from "../../src/wire/field.ts";
+import { argumentsText, errorText, isNothing, isObject } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
@@ -116,7 +116,7 @@ export class CohereParser implements Parser<WireEvent> {
     const { name: wireName, arguments: args } = call?.function ?? {};
     const id = stringOf(call?.id);
     const name = stringOf(wireName);
-    const text = argsText(args);
+    const text = argumentsText(args);
     const isPiece = id === undefined && name === undefined && text !== undefined && !isWhole;
     if (isPiece) return sayDelta(this.#sink, undefined, index, text);
     const record = isRecord(args) ? args : undefined;
@@ -221,12 +221,6 @@ function isOnlyText(message: WireMessage | null | undefined): boolean {
 /** A string, even an empty one. */
 function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-/** Text as it is; what is no object as JSON, and validation reports it. `[]` is how PHP writes an empty object. */
-function argsText(args: unknown): string | undefined {
-  if (typeof args === "string" || isNothing(args)) return args ?? undefined;
-  return isRecord(args) || (Array.isArray(args) && args.length === 0) ? undefined : JSON.stringify(args);
 }
 
 function contentOf({ type, text }: { type: "text" | "thinking"; text: string }): CohereContent {

@@ -4,7 +4,7 @@ import { objectIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { toolChunk, type PathPatch } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
-import { countOf, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import { argumentsText, countOf, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates } from "../../src/wire/index.ts";
 import { CallLookup } from "./call-lookup.ts";
 import { finishMessageOf, finishReasonOf } from "./finish.ts";
@@ -176,7 +176,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     if (isWhole) {
       const args = isNothing(wire.args) ? {} : argsOf(wire);
       // A value that is not an object is kept as it came: without its arguments it would be a different call.
-      const argsText = args === undefined ? argsTextOf(wire) : undefined;
+      const argsText = argumentsText(wire.args);
       const done = args === undefined || !isEmpty(args);
       if (!done) this.#bare = callIndex;
       this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, done, metadata, args));
@@ -378,12 +378,7 @@ function isEmpty(args: object): boolean {
 }
 
 function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> | undefined {
-  return isObject(args) && !Array.isArray(args) ? (args as Record<string, unknown>) : undefined;
-}
-
-/** Arguments that are not an object, as text; some gateways send text. */
-function argsTextOf({ args }: WireFunctionCall): string {
-  return typeof args === "string" ? args : JSON.stringify(args);
+  return isRecord(args) ? args : undefined;
 }
 
 /** Without a search, the metadata may be present but empty. */

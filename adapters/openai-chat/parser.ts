@@ -1,7 +1,8 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
+import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { idOf, indexOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import { argumentsText, idOf, indexOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { baseError, errorMessage, isBareError, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
@@ -348,8 +349,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   ): void {
     const id = idOf(wireId);
     const name = typeof wireName === "string" ? withoutDebris(wireName) : undefined;
-    const record = isArguments(args) ? args : undefined;
-    const text = record !== undefined ? undefined : argsText(args);
+    const record = isRecord(args) ? args : undefined;
+    const text = argumentsText(args);
     // Nothing but empty strings: a stub, or the empty fragment that some servers send last.
     if (!id && !name && !text && record === undefined && metadata === undefined) return;
     if (index !== LEGACY_INDEX) this.#sawToolCalls = true;
@@ -444,15 +445,4 @@ function extrasOf(entry: WireToolCall, base: Readonly<Record<string, unknown>> |
     (extras ??= { ...base })[key] = value;
   }
   return extras ?? base;
-}
-
-/** Whether they are an object; `[]` is how PHP writes an empty one. */
-function isArguments(args: unknown): args is Readonly<Record<string, unknown>> {
-  return typeof args === "object" && args !== null && (!Array.isArray(args) || args.length === 0);
-}
-
-/** Text as it is; any other value as JSON, and validation reports what is wrong with it. */
-function argsText(args: unknown): string | undefined {
-  if (typeof args === "string") return args;
-  return args === null || args === undefined ? undefined : JSON.stringify(args);
 }

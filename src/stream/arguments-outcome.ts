@@ -34,7 +34,8 @@ export function outcomeOfText(
 ): ArgumentsOutcome {
   if (parsed === undefined) return repaired(text, policy, limits, repairs);
   const { value } = parsed;
-  if (value === null) return noArguments(text, repairs);
+  // Servers in PHP, and some models, write `[]` for no arguments: https://github.com/agno-agi/agno/pull/6303
+  if (value === null || (Array.isArray(value) && value.length === 0)) return noArguments(text, repairs);
   // `"null"`, and arguments that were encoded twice
   if (typeof value === "string") return encodedTwice(value, policy, limits, repairs);
   return exactly(value, text);

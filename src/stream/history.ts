@@ -167,7 +167,7 @@ export function historyArguments(call: ToolCall): string {
   const { argsText, outcome } = call;
   const mayBeTooDeep = !isWithinLimits(outcome) && exceedsDepth(argsText, MAX_DEPTH);
   if (!mayBeTooDeep && isObjectJson(argsText)) return argsText;
-  if (["", "null", '"null"'].includes(argsText.trim())) return "{}";
+  if (["", "null", '"null"', "[]"].includes(argsText.trim())) return "{}";
   for (const { kind, after } of call.repairs) {
     if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
   }

@@ -8,7 +8,7 @@ import type { Tool, ToolContext } from "./tool.ts";
 /** One repair made to a call, mostly to its arguments, for the log and for the user. */
 export interface Repair {
   /**
-   * - `empty`: nothing, `null` or `"null"` was read as `{}`
+   * - `empty`: nothing, `null`, `"null"` or `[]` was read as `{}`
    * - `placeholder`: a leading `{}` was dropped
    * - `resend`: a full copy sent again was dropped
    * - `snapshot`: the deltas were cumulative

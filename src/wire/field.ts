@@ -20,6 +20,15 @@ export function indexOf(value: unknown): number | undefined {
   return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : countOf(value);
 }
 
+/**
+ * The arguments of a call as text, unless they are an object: text as it is, anything else as JSON, and validation
+ * reports what is wrong with it.
+ */
+export function argumentsText(args: unknown): string | undefined {
+  if (typeof args === "string") return args;
+  return isNothing(args) || (isObject(args) && !Array.isArray(args)) ? undefined : JSON.stringify(args);
+}
+
 /** Whether it is an object or a list. Where those differ, use `isRecord` of the JSON values. */
 export function isObject<T>(value: T): value is T & object {
   return typeof value === "object" && value !== null;

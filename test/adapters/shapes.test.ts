@@ -1,7 +1,7 @@
 /** Servers leave fields out, or send them as something else: no adapter trips over it, and what it says has its types. */
 import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
-import { ToolUse } from "../../src/index.ts";
+import { defineTool, ToolUse } from "../../src/index.ts";
 import { createDecoder } from "../../src/wire/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { adapters } from "../adapters.ts";
@@ -19,6 +19,32 @@ const change = fc.record({
   how: fc.constantFrom("junk", "junk", "junk", "left out", "in a list", "other", "again", "late", "lost"),
   junk: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...JUNK) }, fc.constantFrom(...OBJECTS)),
   from: fc.nat(),
+});
+
+// How PHP encodes an empty object, and what some models write: https://github.com/agno-agi/agno/pull/6303
+it.each<[string, (args: unknown) => unknown]>([
+  ["openai-chat", (args) => ({ message: { tool_calls: [{ id: "1", function: { name: "now", arguments: args } }] } })],
+  ["openai-responses", (args) => ({ type: "function_call", call_id: "1", name: "now", arguments: args })],
+  ["anthropic", (input) => ({ type: "tool_use", id: "1", name: "now", input })],
+  ["google", (args) => ({ content: { parts: [{ functionCall: { name: "now", args } }] }, finishReason: "STOP" })],
+  ["cohere", (args) => [{ id: "1", function: { name: "now", arguments: args } }]],
+])("%s takes an empty list for no arguments", (name, callOf) => {
+  const { adapter } = adapters.find((row) => row.adapter.name === name)!;
+  const now = defineTool({ name: "now", inputSchema: { type: "object" }, execute: () => 1 });
+  for (const args of [[], "[]"]) {
+    const call = callOf(args);
+    const response: Record<string, unknown> = {
+      "openai-chat": { object: "chat.completion", choices: [{ ...(call as object), finish_reason: "tool_calls" }] },
+      "openai-responses": { object: "response", status: "completed", output: [call] },
+      anthropic: { type: "message", role: "assistant", content: [call], stop_reason: "tool_use" },
+      google: { candidates: [call] },
+      cohere: { message: { role: "assistant", tool_calls: call }, finish_reason: "TOOL_CALL" },
+    };
+    const last = (adapter as ConversationAdapter).parse(response[name], { tools: [now] }).at(-1)!;
+    const turn = "turn" in last ? last.turn : undefined;
+    expect(turn?.calls).toMatchObject([{ released: true, outcome: { input: {} } }]);
+    expect(JSON.stringify(adapter.assistantMessage(turn!))).not.toContain("[]");
+  }
 });
 
 describe.each(adapters.map(({ adapter }) => [adapter.name, adapter as ConversationAdapter] as const))(

@@ -41,6 +41,7 @@ describe("what the pieces come to", () => {
     ["null", ["null"], {}, ["empty"]],
     ['"null"', ['"nu', 'll"'], {}, ["empty"]],
     ["an empty string", ['""'], {}, ["empty"]],
+    ["an empty list", ["[", " ]"], {}, ["empty"]],
     ["a placeholder, then the arguments", ["{}", '{"a"', ":1}"], { a: 1 }, ["placeholder"]],
     ["a placeholder in pieces", ["{", "}", '{"a":1}'], { a: 1 }, ["placeholder"]],
     ["a placeholder and nothing else", ["{}"], {}, []],

@@ -211,7 +211,7 @@ describe("what is wrong with a call", () => {
       /^The input of get_weather does not fit its schema: city: .*\. Correct the arguments/,
     ],
     ["too many properties", call("refund", '{"id":"x","why":1}'), "invalid_input", /why/],
-    ["an array", call("anything", "[]"), "invalid_input", /the arguments are a JSON object, got an array/],
+    ["an array", call("anything", "[1]"), "invalid_input", /the arguments are a JSON object, got an array/],
     ["a number", call("anything", "5"), "invalid_input", /got a number/],
     [
       "no JSON",
@@ -721,7 +721,7 @@ describe("without tools", () => {
     await expect(use.execute()).rejects.toMatchObject({ code: "external_tool" });
   });
 
-  it.each(["5", "true", '"x"', "[]"])("arguments that are no object fit nothing: %s", (args) => {
+  it.each(["5", "true", '"x"', "[1]"])("arguments that are no object fit nothing: %s", (args) => {
     expect(one(call("whatever you like", args), {}, null)).toMatchObject({
       code: "invalid_input",
       message: expect.stringContaining("the arguments are a JSON object"),

@@ -67,8 +67,13 @@ describe("the arguments in the history", () => {
     ["that were encoded twice", twice, { a: 1 }],
     ["that are a list, mended", "[1,]", { INVALID_JSON: "[1,]" }],
     ["that are none", "null", {}],
+    ["that are an empty list", "[]", {}],
   ])("are an object, as servers want it: those %s", (_, args, history) => {
     expect(historyInput(callOf({ args, finish: "tool-use" }))).toEqual(history);
+  });
+
+  it("are an object where there is no such tool and no arguments", () => {
+    expect(historyArguments(callOf({ name: "nope", args: "[]", finish: "tool-use" }))).toBe("{}");
   });
 
   it.each<[what: string, args: string, history: string]>([
