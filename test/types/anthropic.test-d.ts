@@ -6,6 +6,10 @@ import type { Turn } from "../../src/stream/events.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 
+/** Every block goes back in the form in which it comes. */
+export const sent = (blocks: Anthropic.ContentBlock[]): Anthropic.ContentBlockParam[] => blocks;
+export const sentBeta = (blocks: Anthropic.Beta.BetaContentBlock[]): Anthropic.Beta.BetaContentBlockParam[] => blocks;
+
 declare const client: Anthropic;
 declare const turn: Turn;
 declare const use: ToolUse;

@@ -6,6 +6,18 @@ import type { Turn } from "../../src/stream/events.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 
+/** The types of items that come in a form in which they do not go back: `inputItem()` has a rule for each. */
+type Output = OpenAI.Responses.ResponseOutputItem;
+type Refused = Output extends infer Item extends Output
+  ? Item extends OpenAI.Responses.ResponseInputItem
+    ? never
+    : Item["type"]
+  : never;
+export const rules: { readonly [type in Refused]: string } = {
+  additional_tools: "only the developer's",
+  computer_call_output: "without the status `failed`",
+};
+
 declare const client: OpenAI;
 declare const turn: Turn;
 declare const use: ToolUse;
