@@ -33,8 +33,6 @@ export interface Item {
   guess: string | undefined;
   /** For a call: it ended without its input, which the whole response may still give. */
   isBare: boolean;
-  /** For a call: the response has its result, too. */
-  isAnswered: boolean;
 }
 
 /** Whether it is a call of one of our tools. */

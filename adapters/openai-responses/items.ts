@@ -146,7 +146,6 @@ export class Items {
       isTold: false,
       guess: undefined,
       isBare: false,
-      isAnswered: false,
     };
     this.all.push(item);
     this.#sharesIndex ||= this.#byIndex.has(outputIndex);

@@ -297,8 +297,7 @@ export class ResponsesParser implements Parser<unknown> {
   /** A result in the response itself: the server ran the call, as agents behind this API do. */
   #onResult({ call_id: callId, output }: WireItem): void {
     const call = this.#items.findCall(callId);
-    if (call === undefined || call.isAnswered) return;
-    call.isAnswered = true;
+    if (call === undefined) return;
     const metadata = { providerExecuted: true, type: call.wire.type, output };
     this.#sink.tool(toolChunk(0, call.key, undefined, undefined, undefined, false, metadata));
   }
