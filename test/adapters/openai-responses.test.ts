@@ -272,6 +272,18 @@ describe("the parser", () => {
     });
   });
 
+  // Gateways end all calls at the end of the response. Not to wait for that, the next call ends a call, too.
+  it.each([
+    ["a read has run", "get_weather", "city", { input: { city: "Oslolo" } }],
+    ["a write fails", "write_file", "path", { code: "invalid_json" }],
+  ])("other arguments, told when the next call has begun, come too late: %s", async (_, name, key, outcome) => {
+    const [first, second] = [call(0, `{"${key}":"Oslo"}`, { name }), call(1, '{"city":"Rome"}')];
+    const pieces = [`{"${key}":"Os`, "lo", "lo", '"}'].map((piece) => delta(0, piece));
+    const begun = [added(0, call(0, "", { name })), ...pieces, added(1, call(1, "")), delta(1, '{"city":"Rome"}')];
+    const turn = await turnOf([...begun, ended(0, first), ended(1, second), completedWith(first, second)]);
+    expect(turn.calls).toMatchObject([{ outcome }, { outcome: { input: { city: "Rome" } } }]);
+  });
+
   describe("arguments of which the last pieces did not come", () => {
     const city = '{"city":"Oslo"}';
     const begun = [added(0, call(0, "")), delta(0, '{"city":"Os')];
