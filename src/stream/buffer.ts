@@ -267,7 +267,7 @@ export class ToolBuffer {
     // The provider rejects the call that it sent.
     if (chunk.error !== undefined || chunk.errorType !== undefined) return this.#fail(state, chunk);
     if (!bringsMore(state, chunk)) return;
-    const message = `More arguments of ${state.call.name} came after the call was complete.`;
+    const message = `More arguments of ${state.call.name} came after the call was complete. Send the call again.`;
     this.#put(state, failure(state, "invalid_json", message));
   }
 

@@ -349,7 +349,7 @@ describe("what is wrong with a call", () => {
       const error = buffer.append(chunk);
       expect(error).toMatchObject({
         code: "invalid_json",
-        message: "More arguments of anything came after the call was complete.",
+        message: "More arguments of anything came after the call was complete. Send the call again.",
       });
       expect(buffer.calls.map((known) => known.outcome)).toEqual([error]);
       expect(buffer.end("tool-use")).toEqual([]);
