@@ -1,9 +1,10 @@
-import { MAX_DIGITS, MAX_SLOT_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
+import { MAX_DIGITS, MAX_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 // Constants of this module, since they are read for every event: see SLOT.
 const { COUNT, IGNORED, PIECE, STRING } = SLOT;
-const LONGEST = MAX_SLOT_LENGTH;
+/** Of a string, in bytes: no character takes more than three of them. */
+const LONGEST = 3 * MAX_LENGTH;
 const DIGITS = MAX_DIGITS;
 
 const SPACE = 0x20;

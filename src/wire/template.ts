@@ -74,8 +74,11 @@ interface Member {
 export type Container = Record<string | number, unknown>;
 
 export const MAX_SLOTS = 12;
-/** Of a string, in bytes: for longer ones, `JSON.parse` is the better choice. */
-export const MAX_SLOT_LENGTH = 1024;
+/**
+ * Of an event to learn from, in characters: longer ones are rare, and what is kept of one is as long as the event. All
+ * that is within it may stand in a slot, since learning in vain takes several times as long as `JSON.parse`.
+ */
+export const MAX_LENGTH = 2048;
 
 /** Every number of this many digits is exact. */
 export const MAX_DIGITS = 15;

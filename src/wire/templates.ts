@@ -3,14 +3,12 @@ import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, valueOf } from "./fit.ts";
 import { placesOf, shapeOf, type Place } from "./places.ts";
 import type { PlainEvent } from "./plain-event.ts";
-import type { Template } from "./template.ts";
+import { MAX_LENGTH, type Template } from "./template.ts";
 import { sampleOf, valueTemplateOf, type Sample } from "./value-template.ts";
 
 /** A wire has about ten kinds of events, and servers differ in how they write them. */
 const MAX_TEMPLATES = 24;
 const MAX_KINDS = 24;
-/** Longer events are rare, and what is kept of one is as long as the event. */
-const MAX_LENGTH = 2048;
 /** After a starting credit, each event to learn from is paid for by eight events that were found. */
 const MAX_CREDIT = 1024;
 const LEARNING = 8;

@@ -3,7 +3,7 @@ import type { EventPath } from "./delta.ts";
 import { valueOf } from "./fit.ts";
 import type { Place } from "./places.ts";
 import type { PlainEvent } from "./plain-event.ts";
-import { MAX_SLOT_LENGTH, templateOf, type Container, type Model, type Template } from "./template.ts";
+import { templateOf, type Container, type Model, type Template } from "./template.ts";
 
 /** The texts at an event's places, to compare another one with; `undefined` where the next one differs in any case. */
 export type Sample = (string | undefined)[];
@@ -21,9 +21,8 @@ export function valueTemplateOf(event: PlainEvent, places: readonly Place[], sam
   const { data } = event;
   const slots: Place[] = [];
   for (const [i, place] of places.entries()) {
-    const { slot, start, end } = place;
-    if (data.slice(start, end) === sample[i]) continue;
-    if (slot === undefined || end - start > MAX_SLOT_LENGTH) return undefined;
+    if (data.slice(place.start, place.end) === sample[i]) continue;
+    if (place.slot === undefined) return undefined;
     sample[i] = undefined;
     slots.push(place);
   }
