@@ -12,6 +12,8 @@ const MAX_KINDS = 24;
 /** After a starting credit, each event to learn from is paid for by eight events that were found. */
 const MAX_CREDIT = 1024;
 const LEARNING = 8;
+/** How many events at most are passed over after one that was examined in vain. */
+const MAX_PASSING = 64;
 /** The credit that each stream brings: learning from its first events costs it next to nothing. */
 const START = 4 * LEARNING;
 
@@ -46,6 +48,8 @@ export class Templates {
   #templates: Template[] = [];
   readonly #kinds = new Map<string, Kind>();
   #credit = MAX_CREDIT;
+  /** How many events are passed over, since others were learned from in vain. */
+  #passing = 0;
   #uses = 0;
   /** Index of the template with which a stream began last time; -1 if none did. */
   #first = -1;
@@ -97,11 +101,12 @@ export class Templates {
     const { head, data } = event;
     if (this.#credit < LEARNING || head.length + data.length > MAX_LENGTH) return;
     if (typeof value !== "object" || value === null) return;
+    if (this.#passing > 0) return void this.#passing--;
     this.#credit -= LEARNING;
     const places = placesOf(data);
     if (places === undefined) return;
     const kind = this.#kindOf(shapeOf(event, places));
-    if (++kind.seen < kind.next) return;
+    if (++kind.seen < kind.next) return void (this.#passing = Math.min(kind.seen, MAX_PASSING));
     const delta = this.#deltaOf?.(value);
     const template = delta === undefined ? undefined : deltaTemplateOf(event, places, delta);
     if (template !== undefined) {
