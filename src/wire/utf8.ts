@@ -62,7 +62,7 @@ export function utf8Length(text: string): number {
  * stops being UTF-8 nor what came before that in the same piece, and its calls cost twice as much for small pieces.
  */
 export class Utf8Stream {
-  /** How many bytes the text of the last `decode()` had. */
+  /** How many bytes the text of the last `decode()` had; more where one of them was invalid. */
   decodedBytes = 0;
   /** No character is cut at the end of what came. */
   isWhole = true;
@@ -84,9 +84,7 @@ export class Utf8Stream {
     if (text !== undefined) return text;
     const at = invalidUtf8At(bytes);
     this.invalidAt = at - before;
-    const valid = decodeCutUtf8(bytes.subarray(0, at)) ?? "";
-    this.decodedBytes = utf8Length(valid);
-    return valid;
+    return decodeCutUtf8(bytes.subarray(0, at))!;
   }
 }
 

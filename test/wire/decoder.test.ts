@@ -125,13 +125,18 @@ const events: Case[] = [
     says: [{ error: { message: "out of memory" } }],
   },
   {
+    name: "passes over an error field that is empty, or was cut",
+    body: 'data: {"a":1}\n\nerror:\n\nerror: {"mes',
+    says: [{ a: 1 }],
+  },
+  {
     name: "reads a bare error between events",
     body: 'data: {"a":1}\n\n{\n  "error": {\n    "code": 503\n  }\n}\n',
     says: [{ a: 1 }, { error: { code: 503 } }],
   },
   {
     name: "reads a bare error without a wrapper between events",
-    body: 'data: {"a":1}\n\n{"code":"x","message":"full"}\n{"detail":"full"}\n',
+    body: 'data: {"a":1}\n\n{"code":"x","message":"full"}\n{"detail":"full"} \n',
     says: [{ a: 1 }, { code: "x", message: "full" }, { detail: "full" }],
   },
   {
@@ -251,6 +256,11 @@ const failures: Case[] = [
     name: "names the byte that is not UTF-8 after a byte order mark",
     body: bytes([0xef, 0xbb, 0xbf], "\n: é", [0xc3, 0x28], "\n"),
     says: [expect.stringMatching(/ byte 9\b/)],
+  },
+  {
+    name: "names the byte that is not UTF-8 between two events",
+    body: bytes('data: {"a":1}\n\n', [0xc3], 'data: {"b":2}\n\n'),
+    says: [{ a: 1 }, expect.stringMatching(/ byte 16\b/)],
   },
   {
     name: "names the byte that is not UTF-8 in JSON",

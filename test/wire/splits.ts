@@ -42,6 +42,11 @@ export function* splittings(body: Uint8Array, seed = 1): Generator<{ how: string
   const position = (): number => Math.floor(random() * (body.length + 1));
   yield { how: "whole", pieces: [body] };
   yield { how: "byte by byte", pieces: Array.from(body, (_, i) => body.subarray(i, i + 1)) };
+  const empty = body.subarray(0, 0);
+  yield {
+    how: "byte by byte, with nothing between",
+    pieces: Array.from(body, (_, i) => [body.subarray(i, i + 1), empty]).flat(),
+  };
   const short = body.length <= 500;
   const count = short ? body.length + 1 : Math.min(100, Math.ceil(2e6 / body.length));
   for (let i = 0; i < count; i++) {
