@@ -213,8 +213,9 @@ describe("time and the process tree", () => {
   it("asks a program, and what it has started, to end before it ends them", async () => {
     const inside = folder();
     const traps = (name: string) => `trap 'echo ended > ${inside}/${name}; exit' TERM`;
-    const child = `${traps("child")}; echo '{"progress":1}' >&2; sleep 600 & wait`;
-    const tool = await loadExecutable(program(shTool(`${traps("parent")}; (${child}) & sleep 600 & wait`)), {
+    // A signal between fork and exec is lost to a shell's child: both `sleep`s run before anybody is asked to end.
+    const child = `${traps("child")}; sleep 600 & sleep 0.2; echo '{"progress":1}' >&2; wait`;
+    const tool = await loadExecutable(program(shTool(`${traps("parent")}; sleep 600 & (${child}) & wait`)), {
       graceMs: 20_000,
     });
     const gaveUp = new AbortController();
