@@ -235,7 +235,7 @@ describe("the peers of the benchmark", () => {
   });
 
   // They are installed by `npm run bench`, not with the library.
-  it.skipIf(!isInstalled()).each(PEER_WIRES)("come to the same calls: %s", { timeout: 60_000 }, async (wire) => {
+  it.skipIf(!isInstalled()).each(PEER_WIRES)("come to the same calls, where `npm run bench` has installed them: %s", { timeout: 60_000 }, async (wire) => {
     const { peers, failures } = await loadPeers(undefined, wire);
     expect(failures).toEqual([]);
     for (const name of ["W1", "W5"] as const) {

@@ -33,7 +33,6 @@ interface Expected {
 
 describe("recorded responses of real providers", () => {
   if (!existsSync(recordingsDir)) {
-    console.log(`skipped: no recordings at ${recordingsDir}`);
     it.skip(`no recordings at ${recordingsDir}`, () => {});
     return;
   }

@@ -132,7 +132,7 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
     expect(body).toMatchSnapshot();
   });
 
-  it.runIf(retries)("leaves retries to the SDK", async () => {
+  it.runIf(retries)("leaves retries to the SDK, if it makes any", async () => {
     const count = asked("one-call").length;
     const read = await at("one-call")
       .open({ messages: [at("one-call").userMessage("Hi")], tools: sharedTools })
@@ -181,7 +181,7 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
     await slow.end();
   });
 
-  it.runIf(tells)("surfaces the id of the request and the limits", async () => {
+  it.runIf(tells)("surfaces the id of the request and the limits, if the SDK tells them", async () => {
     const slow = await slowServer(wire);
     const turn = model(slow.url).open({ messages: [at("parallel").userMessage("Hi")], tools: sharedTools });
     for await (const event of turn) if (event.type !== "start") break;

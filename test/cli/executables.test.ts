@@ -84,7 +84,7 @@ printf '{"success":true,"result":%s}' "$(cat)"
   });
 });
 
-it.runIf(process.getuid?.() === 0)("runs the files of others when they are named", async () => {
+it.runIf(process.getuid?.() === 0)("as root, runs the files of others when they are named", async () => {
   const folder = tools();
   chownSync(join(folder, "greet"), 12345, 12345);
   const input = ["--input", '{"name":"Ada"}'];

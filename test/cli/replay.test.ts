@@ -287,7 +287,6 @@ const recordingsDir = resolve(import.meta.dirname, "../../../shared/recordings")
 
 describe("recorded responses of real providers", () => {
   if (!existsSync(recordingsDir)) {
-    console.log(`skipped: no recordings at ${recordingsDir}`);
     it.skip(`no recordings at ${recordingsDir}`, () => {});
     return;
   }

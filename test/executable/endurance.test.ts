@@ -74,7 +74,7 @@ it("an answer that comes byte by byte takes no more memory than its bytes", asyn
   expect(then - before).toBeLessThan(3_000_000);
 });
 
-it.runIf(onLinux)("a group that is gone is not killed: its number may be that of another one", async () => {
+it.runIf(onLinux)("on Linux, a group that is gone is not killed: its number may be that of another one", async () => {
   const tool = await loadExecutable(program(tiny));
   const kill = vi.spyOn(process, "kill");
   onTestFinished(() => kill.mockRestore());

@@ -85,7 +85,7 @@ describe("what cannot be run", () => {
     expect(await failure(execute(tool, {}, { id: "a\0b" }))).toMatchObject({ code: "spawn_failed" });
   });
 
-  it.runIf(onLinux)("ETXTBSY: a program that is open for writing", async () => {
+  it.runIf(onLinux)("ETXTBSY on Linux: a program that is open for writing", async () => {
     const inside = folder();
     const path = join(inside, "busy");
     copyFileSync("/bin/true", path);
@@ -111,7 +111,7 @@ describe("what cannot be run", () => {
     await expect(loadExecutable(program(answer(1)), { cwd })).rejects.toThrow("the working directory is not there");
   });
 
-  it.runIf(onLinux)("a compiled program whose loader is not there, as on a system with another C library", async () => {
+  it.runIf(onLinux)("on Linux, a compiled program whose loader is not there, as on a system with another C library", async () => {
     const bytes = readFileSync("/bin/true");
     const at = bytes.indexOf("/lib");
     bytes.write("/non", at, "latin1");
@@ -214,7 +214,7 @@ describe("a file that somebody else could have put there", () => {
     });
   });
 
-  it.runIf(isRoot)("belongs to somebody else", async () => {
+  it.runIf(isRoot)("belongs to somebody else, which only root can try", async () => {
     const path = program(answer(1));
     chownSync(path, 12345, 12345);
     const error = await failure(loadExecutable(path));

@@ -24,7 +24,7 @@ function startHost(path: string, ending: string, env: Record<string, string> = {
 }
 
 // Started in a group of its own, a program hears no Ctrl-C and survives its host, unless the host ends it.
-describe.runIf(onLinux)("when the host ends, what it started ends", () => {
+describe.runIf(onLinux)("on Linux, when the host ends, what it started ends", () => {
   const hangs = shTool(
     `[ -n "$QUICK" ] && { echo '{"success":true}'; exit; }\ntrap '' TERM INT HUP\nsleep 600 &\necho '{"progress":1}' >&2\nsleep 600`,
   );
@@ -52,7 +52,7 @@ describe.runIf(onLinux)("when the host ends, what it started ends", () => {
   });
 });
 
-it.runIf(onLinux)("no room for more open files is an error with a code, and ends nobody's process", async () => {
+it.runIf(onLinux)("on Linux, no room for more open files is an error with a code, and ends nobody's process", async () => {
   const tiny = program(shTool(`sleep 0.1; echo '{"success":true,"result":"room"}'`));
   const { closed, printed } = startHost(tiny, "many", {}, "ulimit -n 60");
   expect(await closed).toBe(0);

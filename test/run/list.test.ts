@@ -6,7 +6,7 @@ import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { redisStore } from "../../src/store/redis.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
-import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
 import { temporary } from "../temporary.ts";
 import { external, scripted } from "./script.ts";
 
@@ -30,7 +30,7 @@ afterAll(async () => {
 describe.each<[string, () => Store | Promise<Store>, boolean]>([
   ["memory", () => memoryStore(), false],
   ["sqlite", () => sqliteStore(join(temporary(), "list.db")), false],
-  ["redis", () => client.flushDb().then(() => redisStore(client)), skipRedis],
+  [onRedis("redis"), () => client.flushDb().then(() => redisStore(client)), skipRedis],
 ])("list() in %s", (_, open, isSkipped) => {
   it.skipIf(isSkipped)("gives page after page, each run once, whatever comes and goes meanwhile", async () => {
     const store = await open();

@@ -5,10 +5,10 @@ import { createInterface } from "node:readline";
 import { createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { redisStore } from "../../src/store/redis.ts";
-import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
 import { conversationId, createScenario, problemsOf } from "./scenario.ts";
 
-describe.skipIf(redisMissing !== undefined)("over Redis", () => {
+describe.skipIf(redisMissing !== undefined)(onRedis("over Redis"), () => {
   let redis: RedisServer;
   beforeAll(async () => {
     redis = await startRedis();

@@ -5,6 +5,11 @@ import { createServer, type AddressInfo } from "node:net";
 export const redisMissing: string | undefined =
   spawnSync("redis-server", ["--version"]).status === 0 ? undefined : "no redis-server was found in PATH";
 
+/** A title that says why its tests are left out, where they are. */
+export function onRedis(title: string): string {
+  return redisMissing === undefined ? title : `${title} (left out: ${redisMissing})`;
+}
+
 export interface RedisServer {
   readonly port: number;
   readonly url: string;

@@ -3,7 +3,7 @@ import { Cluster, Redis } from "ioredis";
 import { createClient, createClientPool, createCluster, createSentinel } from "redis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { redisStore, type IoRedisClient, type NodeRedisClient } from "../../src/store/redis.ts";
-import { redisMissing, startRedis, type RedisServer } from "./redis-server.ts";
+import { onRedis, redisMissing, startRedis, type RedisServer } from "./redis-server.ts";
 
 describe("redisStore() takes a client of one server, and says so", () => {
   const cluster = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true });
@@ -27,7 +27,7 @@ it("settings that cannot be meant are refused", () => {
   expect(() => redisStore(client, { timeoutMs: 0 })).toThrow(/timeoutMs is 0/);
 });
 
-describe.skipIf(redisMissing !== undefined)("on a server", () => {
+describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
   let server: RedisServer;
   let admin: Redis;
   let count = 0;

@@ -9,8 +9,6 @@ import { describeStore, type StoreDriver, type StorePlace } from "./conformance.
 import { startProcess, type StoreProcess } from "./process.ts";
 import { redisMissing, startRedis, type RedisServer } from "./redis-server.ts";
 
-if (redisMissing !== undefined) console.warn(`The stores on Redis are not tested: ${redisMissing}.`);
-
 const memory: StoreDriver = {
   name: "memory",
   place: async () => ({ open: async () => memoryStore(), clear: async () => {} }),

@@ -26,7 +26,7 @@ import {
 } from "../../src/workers/bullmq.ts";
 import { scripted } from "../run/script.ts";
 import { misread } from "../misread.ts";
-import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
 import { noted, notes } from "./support.ts";
 import { toolsAt } from "./tools.ts";
 
@@ -52,7 +52,7 @@ describe("caller's mistakes", () => {
   });
 });
 
-describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefined ? "" : ` (${redisMissing})`}`, () => {
+describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
   let server: RedisServer;
   let folder: string;
   let file: string;

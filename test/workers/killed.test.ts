@@ -8,12 +8,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { ExecutionContext, ToolEvent } from "../../src/execute/index.ts";
 import { redisStore } from "../../src/store/redis.ts";
 import { bullmqExecutor, type BullmqExecutor } from "../../src/workers/bullmq.ts";
-import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
 import { noted, notes, startCaller, startWorker, type Process } from "./support.ts";
 import { toolsAt } from "./tools.ts";
 
 describe.skipIf(redisMissing !== undefined)(
-  `two workers${redisMissing === undefined ? "" : ` (${redisMissing})`}`,
+  onRedis("two workers"),
   () => {
     let server: RedisServer;
     let client: Redis;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApprovalService, type ApprovalEvent } from "../../../src/execute/approvals/index.ts";
 import { openBackend, type Backend, type OpenStore } from "../../store/backends.ts";
-import { redisMissing, startRedis, type RedisServer } from "../../store/redis-server.ts";
+import { onRedis, redisMissing, startRedis, type RedisServer } from "../../store/redis-server.ts";
 import { ask } from "./socket-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "toolstream-approval-stores-"));
@@ -18,13 +18,16 @@ afterAll(async () => {
 });
 
 /** Two connections to one backend, as two processes have them. Polling is off: only the store's own word wakes anybody. */
-describe.each(["sqlite", "redis", "ioredis"] as const)("two services on %s", (driver) => {
-  const missing = driver === "sqlite" ? undefined : redisMissing;
-  const title = (text: string) => (missing === undefined ? text : `${text} (skipped: ${missing})`);
+describe.each([
+  ["sqlite", "sqlite"],
+  [onRedis("redis"), "redis"],
+  [onRedis("ioredis"), "ioredis"],
+] as const)("two services on %s", (_title, driver) => {
+  const isMissing = driver !== "sqlite" && redisMissing !== undefined;
   const open: OpenStore[] = [];
 
   beforeAll(async () => {
-    if (missing !== undefined) return;
+    if (isMissing) return;
     const backend: Backend =
       driver === "sqlite"
         ? { driver, path: join(folder, "approvals.db") }
@@ -41,7 +44,7 @@ describe.each(["sqlite", "redis", "ioredis"] as const)("two services on %s", (dr
       ApprovalService,
     ];
 
-  it.skipIf(missing !== undefined)(title("one asks and waits, the other lists and decides"), async () => {
+  it.skipIf(isMissing)("one asks and waits, the other lists and decides", async () => {
     const [here, there] = services();
     const { id } = await here.request(ask({ input: { text: "\ud800" } }));
     const waiting = here.await(id);
@@ -56,7 +59,7 @@ describe.each(["sqlite", "redis", "ioredis"] as const)("two services on %s", (dr
     expect(await here.list({ status: "pending" })).toEqual([]);
   });
 
-  it.skipIf(missing !== undefined)(title("both hear the same events, with the same numbers"), async () => {
+  it.skipIf(isMissing)("both hear the same events, with the same numbers", async () => {
     const both = services();
     const scope = "heard";
     const hearing = both.map(async (service) => {
@@ -75,7 +78,7 @@ describe.each(["sqlite", "redis", "ioredis"] as const)("two services on %s", (dr
     expect(one!.map((line) => Number.parseInt(line, 10))).toEqual(Array.from({ length: 20 }, (_, at) => at + 1));
   });
 
-  it.skipIf(missing !== undefined)(title("of 100 who decide at once, in two connections, one does"), async () => {
+  it.skipIf(isMissing)("of 100 who decide at once, in two connections, one does", async () => {
     const both = services();
     const { id } = await both[0].request(ask());
     const decided = await Promise.allSettled(
