@@ -93,29 +93,27 @@ export function plainUse(use: ToolUse): Record<string, unknown> {
   return { invocationId, id, name, input, argsText, repairs, metadata };
 }
 
-/** A seeded generator of numbers in [0, 1), so that a failure can be run again. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
+/** With more, as for what is generated, more of a long body is tried. */
+const RUNS = Number(process.env["RUNS"] ?? 1);
 
-/** Bodies up to this size are cut at every byte, larger ones at so many seeded places. */
-const EVERY_BYTE_UP_TO = 16 * 1024;
-const SEEDED_PLACES = 500;
+/** Shorter bodies are tried at every byte, longer ones, whose events are like theirs, at some. */
+const SHORT = 4096 * RUNS;
+const SEEDED_PLACES = 1000 * RUNS;
 
 /** Where to cut a body of this length. */
 export function places(length: number, random: () => number): number[] {
-  if (length <= EVERY_BYTE_UP_TO) return Array.from({ length: length + 1 }, (_, at) => at);
-  return Array.from({ length: SEEDED_PLACES }, () => Math.floor(random() * length));
+  if (length <= SHORT) return Array.from({ length: length + 1 }, (_, at) => at);
+  return Array.from({ length: SEEDED_PLACES }, () => Math.floor(random() * (length + 1)));
+}
+
+/** Splits a short body at every place: its first piece has each length below `size`, those behind it have `size`. */
+export function* splits<Whole extends Uint8Array | string>(whole: Whole, size: number): Generator<Whole[]> {
+  for (let first = 0; first < size && first <= whole.length; first += Math.ceil(whole.length / SHORT) || 1)
+    yield piecesOf(whole, first, size);
 }
 
 /** The first piece, which may be empty, and then pieces of one size. */
-export function piecesOf<Whole extends Uint8Array | string>(whole: Whole, first: number, size: number): Whole[] {
+function piecesOf<Whole extends Uint8Array | string>(whole: Whole, first: number, size: number): Whole[] {
   const pieces = [whole.slice(0, first)];
   for (let at = first; at < whole.length; at += size) pieces.push(whole.slice(at, at + size));
   return pieces as Whole[];

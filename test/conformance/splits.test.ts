@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Adapter } from "../../src/index.ts";
 import { folderOf, readers } from "../adapters.ts";
-import { fixtureNames, loadFixture, piecesOf, plainEvent, readPieces, seeded, type Fixture } from "../fixtures.ts";
+import { fixtureNames, loadFixture, plainEvent, readPieces, splits, type Fixture } from "../fixtures.ts";
+import { seeded } from "../seeded.ts";
 
 /** Pieces of so many bytes, begun at each offset, split a body at every place: within events, and with whole ones around. */
 const PIECES = [31, 509];
@@ -18,8 +19,9 @@ describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folde
       const bytewise = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
       expect(await plainEvents(adapter, bytewise, fixture)).toBe(whole);
       for (const size of PIECES) {
-        for (let first = 0; first < size && first <= bytes.length; first++) {
-          const events = await plainEvents(adapter, piecesOf(bytes, first, size), fixture);
+        for (const pieces of splits(bytes, size)) {
+          const events = await plainEvents(adapter, pieces, fixture);
+          const first = pieces[0]!.length;
           if (events !== whole) expect({ first, size, events }).toEqual({ first, size, events: whole });
         }
       }

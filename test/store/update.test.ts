@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { memoryStore, updateEntry, type Store } from "../../src/store/index.ts";
-import { seeded } from "../fixtures.ts";
+import { seeded } from "../seeded.ts";
 
 it("loses no change of 50 writers at once", async () => {
   const store = slow(memoryStore());

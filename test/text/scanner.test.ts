@@ -1,7 +1,8 @@
 import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { notations } from "../../adapters/text-json/notations/index.ts";
-import { fixtureNames, loadFixture, piecesOf, places, seeded } from "../fixtures.ts";
+import { fixtureNames, loadFixture, places, splits } from "../fixtures.ts";
+import { seeded } from "../seeded.ts";
 import { textAdapters } from "../adapters.ts";
 import type { TextAdapter } from "../../src/text/adapter.ts";
 import { readText, said, scannerOf, textOf } from "./support.ts";
@@ -222,8 +223,9 @@ describe.each(textAdapters.map(({ adapter }) => adapter as TextAdapter))("$name"
       const whole = said(await readText(adapter, [text], fixture.tools));
       expect(said(await readText(adapter, text.split(""), fixture.tools))).toBe(whole);
       for (const size of PIECES) {
-        for (let first = 0; first < size && first <= text.length; first++) {
-          const split = said(await readText(adapter, piecesOf(text, first, size), fixture.tools));
+        for (const pieces of splits(text, size)) {
+          const split = said(await readText(adapter, pieces, fixture.tools));
+          const first = pieces[0]!.length;
           if (split !== whole) expect({ first, size, split }).toEqual({ first, size, split: whole });
         }
       }

@@ -1,5 +1,6 @@
 import { createDecoder } from "../../src/wire/index.ts";
 import type { DecoderOptions } from "../../src/wire/index.ts";
+import { seeded } from "../seeded.ts";
 
 const encoder = new TextEncoder();
 
@@ -24,16 +25,6 @@ export function decode(pieces: Iterable<Uint8Array>, options: Pick<DecoderOption
 export function cutAt(body: Uint8Array, positions: readonly number[]): Uint8Array[] {
   const sorted = positions.toSorted((a, b) => a - b);
   return [0, ...sorted].map((from, i) => body.subarray(from, sorted[i] ?? body.length));
-}
-
-/** A small seeded generator (mulberry32), so that a failure can be had again. Numbers in [0, 1). */
-export function seeded(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }
 
 /** Whole, byte by byte, at every two-way split (at 100 or fewer if the body is long), and at 20 random sets of cuts. */
