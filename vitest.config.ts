@@ -20,6 +20,8 @@ export default defineConfig({
   test: {
     reporters: ["default", "./test/totals-reporter.ts"],
     include: ["test/**/*.test.ts"],
+    // A test whose assertions were not reached has failed.
+    expect: { requireAssertions: true },
     sequence: { sequencer: LongestFirst },
     // The main process has little to do: all cores are for the tests. By default one is left out, which is half of two.
     maxWorkers: "100%",

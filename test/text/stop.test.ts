@@ -61,9 +61,8 @@ describe.each(rows)("$name, stopped at $1", (adapter, stop) => {
       expect([reason, ...releases]).toEqual([reason, ...before.calls.map(({ released }) => released)]);
     }
     for (let at = 0; at < cut.trimEnd().length; at++) {
-      const turn = await read(adapter, cut.slice(0, at), { stop });
-      const isWhole = turn.calls.some(({ released }) => released);
-      if (isWhole) expect([at, cut.slice(at).trim()]).toEqual([at, ""]);
+      const { calls } = await read(adapter, cut.slice(0, at), { stop });
+      expect(calls.filter(({ released }) => released)).toEqual([]);
     }
   });
 

@@ -408,14 +408,13 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
   });
 
   describe("failures", () => {
-    const failing = (thrown: unknown, more: object = {}) =>
+    const failing = (thrown: unknown) =>
       defineTool({
         name: "fail",
         inputSchema: z.object({}),
         execute: () => {
           throw thrown;
         },
-        ...more,
       });
 
     it("messages are bounded and tell nothing of the machine, in Redis neither", async () => {
@@ -511,7 +510,11 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
 
     it("a write fails once", async () => {
       let ran = 0;
-      const { call } = both(failing(new Error("no"), { needsApproval: () => (ran++, false) }));
+      const execute = () => {
+        ran++;
+        throw new Error("no");
+      };
+      const { call } = both(defineTool({ name: "fail", inputSchema: z.object({}), execute }));
       expect(await call("fail", {})).toMatchObject({ status: "failed" });
       expect(await call("fail", {}, {}, "call-1")).toMatchObject({ status: "failed", replayed: true });
       expect(ran).toBe(1);
@@ -672,7 +675,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       const outcome = call("look", { ms: 20_000 }, { signal: controller.signal });
       await noted(file, ({ what }) => what === "begin");
       controller.abort();
-      await outcome;
+      expect(await outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
       await executor.close();
       await noted(file, ({ what }) => what === "aborted");
     });

@@ -228,7 +228,8 @@ describe("who may decide", () => {
   it("programs that say no origin may be let in", async () => {
     await restart({ allowNoOrigin: true });
     const socket = new WebSocket(`ws://127.0.0.1:${server.port}/?token=ada@acme`);
-    await once(socket, "message");
+    const [message] = (await once(socket, "message")) as [Buffer];
+    expect(JSON.parse(message.toString())).toMatchObject({ type: "approval.ready" });
     socket.terminate();
   });
 
