@@ -679,12 +679,12 @@ describe("a store that fails", () => {
         throw down();
       },
     };
-    const { tool, ran } = counted({ execute: () => sleep(300) });
+    let beats = 0;
+    const { tool, ran } = counted({ execute: () => sleep(300).then(() => void (beats = puts)) });
     const { executor } = setup([tool], { store, storeEvents: false, leaseMs: 30 });
-    const startedAt = performance.now();
     expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", recorded: false });
-    // One beat, three tries, and the pauses between them; all the beats would take more than a second.
-    expect(performance.now() - startedAt).toBeLessThan(300 + 50 + 3 * 50 + 250 + 700);
+    // The beat that was on its way, and three tries to record the end.
+    expect(puts - beats).toBeLessThanOrEqual(4);
     const before = puts;
     await sleep(100);
     expect(puts).toBe(before);

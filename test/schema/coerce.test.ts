@@ -271,11 +271,11 @@ describe("coerce()", () => {
   it("takes time in line with the number of properties", () => {
     const names = Array.from({ length: 4000 }, (_, index) => `p${index}`);
     const properties = Object.fromEntries(names.map((name) => [name, string]));
-    const begin = performance.now();
+    const begin = busyMs();
     expect(mayForceNulls({ type: "object", properties, required: names })).toBe(false);
     const nulls = Object.fromEntries(names.map((name) => [name, null]));
     expect(dropNulls(nulls, { type: "object", properties }).value).toEqual({});
-    expect(performance.now() - begin).toBeLessThan(1000);
+    expect(busyMs() - begin).toBeLessThan(1000);
   });
 
   it("takes time in line with the value", () => {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ToolError } from "../../../src/errors.ts";
 import { ApprovalService, type ApprovalAsk, type GrantOptions } from "../../../src/execute/approvals/index.ts";
 import { memoryStore, type Store } from "../../../src/store/index.ts";
+import { busyMs } from "../../busy-ms.ts";
 
 let store: Store;
 let now: number;
@@ -98,9 +99,9 @@ describe('"always allow" too wide', () => {
     const schema = { properties: { text: { pattern: "^.*.*.*.*x$" } } };
     await always({ text: "x" }, { where: { schema } });
     expect(await statusOf({ text: "yx" })).toBe("approved");
-    const start = performance.now();
+    const start = busyMs();
     expect(await statusOf({ text: "y".repeat(5_000) })).toBe("pending");
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(busyMs() - start).toBeLessThan(2_000);
   });
 
   it("by both, where there are both", async () => {
