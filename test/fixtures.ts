@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { Adapter, StreamEvent, Tool, ToolUse } from "../src/index.ts";
 import { defineTool, jsonSchema } from "../src/index.ts";
 import type { TurnSummary } from "../src/testing/index.ts";
+import { iterate } from "./iterate.ts";
 
 export const fixturesDir = resolve(import.meta.dirname, "../fixtures");
 
@@ -58,14 +59,10 @@ export function fixtureNames(wire: string): string[] {
 
 /** Reads bytes in pieces, and gives the events. */
 export async function readPieces(adapter: Adapter, pieces: readonly Uint8Array[], tools: readonly Tool[] | undefined) {
-  const stream = adapter.read(fromArray(pieces), { tools, runId: "run" });
+  const stream = adapter.read(iterate(pieces), { tools, runId: "run" });
   const events: StreamEvent[] = [];
   for await (const event of stream) events.push(event);
   return { events, turn: stream.turn };
-}
-
-async function* fromArray<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
 }
 
 /** What an event says, without live objects: to compare two readings of one stream. */

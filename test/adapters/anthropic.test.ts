@@ -18,6 +18,7 @@ import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { summarize, type TurnSummary } from "../../src/testing/index.ts";
 import { fixtureNames, fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
 import { misread } from "../misread.ts";
+import { iterate } from "../iterate.ts";
 
 const weather = defineTool({
   name: "get_weather",
@@ -33,19 +34,15 @@ const volume = defineTool({
 });
 
 async function readEvents(events: readonly unknown[], tools: readonly Tool[] = [weather, volume]) {
-  const stream = anthropic.read(list(events as WireEvent[]), { tools, runId: "run" });
+  const stream = anthropic.read(iterate(events as WireEvent[]), { tools, runId: "run" });
   const told: StreamEvent[] = [];
   for await (const event of stream) told.push(event);
   return { told, turn: stream.turn };
 }
 
-async function* list<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
-}
-
 async function turnOf(name: string): Promise<Turn> {
   const { bytes, tools } = loadFixture("anthropic", name);
-  return anthropic.read(list([bytes]), { tools, runId: "run" }).done();
+  return anthropic.read(iterate([bytes]), { tools, runId: "run" }).done();
 }
 
 const start: WireEvent = { type: "message_start", message: { id: "msg_1", model: "m", content: [] } };
@@ -392,7 +389,7 @@ describe("reading", () => {
 
   it("tells the input of a provider's call when it is whole, and its result with it", async () => {
     const { bytes } = loadFixture("anthropic", "quirk-35-server-tool-deltas");
-    const stream = anthropic.read(list([bytes]), { tools: sharedTools });
+    const stream = anthropic.read(iterate([bytes]), { tools: sharedTools });
     const told = [];
     for await (const event of stream) if (event.type === "provider-tool") told.push(event.call);
     const input = { url: "https://example.com/" };
@@ -947,7 +944,7 @@ describe("the history", () => {
 
   it("refuses a turn that it has not read, or not to its end", async () => {
     const { bytes } = loadFixture("anthropic", "one-call");
-    const { turn } = anthropic.read(list([bytes]));
+    const { turn } = anthropic.read(iterate([bytes]));
     expect(() => anthropic.assistantMessage(turn)).toThrow(TypeError);
   });
 

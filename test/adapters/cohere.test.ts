@@ -8,6 +8,7 @@ import type { JsonSchema } from "../../src/schema/types.ts";
 import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { fixtureNames, fixturesDir, loadFixture, readPieces, sharedTools } from "../fixtures.ts";
+import { iterate } from "../iterate.ts";
 
 function tool(name: string, inputSchema: JsonSchema): Tool {
   return defineTool({ name, description: `What ${name} does.`, inputSchema, execute: (input: unknown) => input });
@@ -636,8 +637,4 @@ function names(choice: ToolChoice) {
 
 function ask(path: string, body: unknown, method = "POST") {
   return cohere.endpoint.match({ method, path, query: new URLSearchParams(), body });
-}
-
-async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
 }

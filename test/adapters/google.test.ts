@@ -7,6 +7,7 @@ import { summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { loadFixture } from "../fixtures.ts";
 import { misread } from "../misread.ts";
+import { iterate } from "../iterate.ts";
 
 const weather = defineTool({
   name: "get_weather",
@@ -45,19 +46,15 @@ const odd = (args: unknown): WirePart => call({ name: "set_volume", args: args a
 const stop = chunk([{ text: "" }], "STOP");
 
 async function readChunks(chunks: readonly GoogleEvent[], tools: readonly Tool[] | null = [weather, volume]) {
-  const stream = google.read(list(chunks), { tools: tools ?? undefined, runId: "run" });
+  const stream = google.read(iterate(chunks), { tools: tools ?? undefined, runId: "run" });
   const events: StreamEvent[] = [];
   for await (const event of stream) events.push(event);
   return { events, turn: stream.turn, calls: summarize(stream.turn).toolCalls };
 }
 
-async function* list<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
-}
-
 async function turnOf(name: string): Promise<Turn> {
   const { bytes, tools } = loadFixture("google", name);
-  return google.read(list([bytes]), { tools, runId: "run" }).done();
+  return google.read(iterate([bytes]), { tools, runId: "run" }).done();
 }
 
 /** The parts of the one content that goes back. */
@@ -233,7 +230,7 @@ describe("calls whose arguments are streamed", () => {
 
   it("show their input while it grows", async () => {
     const stream = google.read(
-      list([
+      iterate([
         chunk([begin("set_volume")]),
         chunk([pieces({ jsonPath: path, stringValue: "kit", willContinue: true })]),
         chunk([pieces({ jsonPath: path, stringValue: "chen" }, { jsonPath: "$.level", numberValue: 2 })]),
@@ -560,7 +557,7 @@ describe("the end", () => {
 describe("tools that the server runs", () => {
   it("are told when they start and when they are done, each as one call of the provider's", async () => {
     const { bytes, tools } = loadFixture("google", "provider-tool");
-    const stream = google.read(list([bytes]), { tools });
+    const stream = google.read(iterate([bytes]), { tools });
     const told: unknown[] = [];
     for await (const event of stream)
       if (event.type === "provider-tool") told.push([event.call.name, event.call.status]);
@@ -785,7 +782,7 @@ describe("assistantMessage", () => {
 
   it("leaves out calls past the limit, which have no result", async () => {
     const many = Array.from({ length: 4 }, (_, level) => call({ name: "set_volume", args: { level } }));
-    const turn = await google.read(list([chunk(many, "STOP")]), { tools: [volume], limits: { maxCalls: 2 } }).done();
+    const turn = await google.read(iterate([chunk(many, "STOP")]), { tools: [volume], limits: { maxCalls: 2 } }).done();
     expect(partsOf(turn)).toHaveLength(2);
     expect(google.toolResults(turn)[0]!.parts).toHaveLength(2);
   });

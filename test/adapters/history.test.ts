@@ -11,6 +11,7 @@ import { ToolUse } from "../../src/tool/use.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { adapters } from "../adapters.ts";
 import { fixtureNames, loadFixture } from "../fixtures.ts";
+import { iterate } from "../iterate.ts";
 
 /**
  * One conversation on all five wires, and what goes back, side by side. The model thinks, says something, and calls four
@@ -368,10 +369,6 @@ async function play({ adapter, events }: Script, offered: readonly Tool[] = tool
     await event.use.execute().catch(() => {}); // what failed is told with the results
   }
   return stream.turn;
-}
-
-async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
 }
 
 describe.each(scripts)("the history of $adapter.name", (script) => {

@@ -7,6 +7,7 @@ import type { ProviderToolCall } from "../../src/stream/events.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { ToolUse } from "../../src/tool/use.ts";
+import { iterate } from "../iterate.ts";
 
 type Event = { readonly type: string; readonly [field: string]: unknown };
 
@@ -111,12 +112,8 @@ function stated(chunk: ToolChunk): Partial<ToolChunk> {
   return Object.fromEntries(Object.entries(chunk).filter(([, value]) => value !== undefined && value !== false));
 }
 
-async function* stream(events: readonly Event[]): AsyncGenerator<Event> {
-  yield* events;
-}
-
 async function turnOf(events: readonly Event[], tools: readonly Tool[] = [getWeather, writeFile, writeSql]) {
-  return openaiResponses.read(stream(events), { tools, runId: "run" }).done();
+  return openaiResponses.read(iterate(events), { tools, runId: "run" }).done();
 }
 
 describe("the parser", () => {
@@ -1294,7 +1291,7 @@ describe("assistantMessage()", () => {
     ],
   ])("says a message once that shares its index with reasoning and %s", async (_name, events, ids) => {
     for (const source of [
-      stream(events),
+      iterate(events),
       new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")),
     ]) {
       const turn = await openaiResponses.read(source, { tools: [getWeather] }).done();
@@ -1353,7 +1350,7 @@ describe("assistantMessage()", () => {
     const bared = (n: number, args: string) => ({ ...call(n, args), id: undefined });
     const now = defineTool({ name: "get_weather", inputSchema: jsonSchema({ type: "object" }), effect: "read" });
     const outcomes = async (events: Event[]) => {
-      const turn = await openaiResponses.read(stream(events), { tools: [now] }).done();
+      const turn = await openaiResponses.read(iterate(events), { tools: [now] }).done();
       return turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code));
     };
 
@@ -1494,7 +1491,7 @@ describe("assistantMessage()", () => {
       const deltas = [...'{"city":"Oslo"}'].map((piece) => delta(0, piece));
       const events = [...before, added(1, call(0, "")), ...deltas, completed];
       const bytes = new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
-      for (const source of [stream(events), bytes]) {
+      for (const source of [iterate(events), bytes]) {
         const turn = await openaiResponses.read(source, { tools: [getWeather] }).done();
         expect(turn.calls.map(({ id, argsText }) => [id, argsText])).toEqual([["call_0", '{"city":"Oslo"}']]);
       }
@@ -1573,7 +1570,7 @@ describe("assistantMessage()", () => {
 
   it("makes no id that is longer than the API takes", async () => {
     const nameless = call(0, '{"city":"Oslo"}', { call_id: undefined });
-    const events = stream([added(0, nameless), ended(0, nameless), completed]);
+    const events = iterate([added(0, nameless), ended(0, nameless), completed]);
     const turn = await openaiResponses.read(events, { tools: [getWeather], runId: "r".repeat(64) }).done();
     const [sent] = openaiResponses.assistantMessage(turn) as { call_id: string }[];
     expect(sent?.call_id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);

@@ -7,6 +7,7 @@ import type { ConversationAdapter } from "../../src/model.ts";
 import { adapters } from "../adapters.ts";
 import { fixtureNames, loadFixture, sharedTools } from "../fixtures.ts";
 import { callsIn, resultsIn } from "../promises/support.ts";
+import { iterate } from "../iterate.ts";
 
 /** What stands where something else was expected. */
 const JUNK = [null, 0, -1, 1e9, 1.5, "", "x", "5", "{", "__proto__", true, false, [], [null], [1], [""], [[]], {}];
@@ -66,7 +67,7 @@ describe.each(adapters.map(({ adapter }) => [adapter.name, adapter as Conversati
           async (stream, changes) => {
             const events = JSON.parse(stream) as unknown[];
             for (const one of changes) apply(events, one);
-            const reading = adapter.read(list(events), { tools: sharedTools });
+            const reading = adapter.read(iterate(events), { tools: sharedTools });
             for await (const event of reading) {
               if (event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "refusal-delta")
                 expect(event.delta).toBeTypeOf("string");
@@ -153,8 +154,4 @@ function placesIn(event: unknown): Place[] {
   };
   walk(event);
   return places;
-}
-
-async function* list<T>(items: readonly T[]): AsyncGenerator<T> {
-  yield* items;
 }

@@ -2,10 +2,11 @@
 import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import type { Turn } from "../../src/index.ts";
-import { callsIn, input, inPieces, makeTools, resultsIn } from "../promises/support.ts";
+import { callsIn, input, makeTools, resultsIn } from "../promises/support.ts";
 import { servers } from "./servers.ts";
 import { diceOf, SAID, throws, type Dice, type Server } from "./servers/support.ts";
 import { framesOf, transport } from "./servers/transport.ts";
+import { iterate } from "../iterate.ts";
 
 const calls = fc.array(fc.record({ name: fc.constantFrom("read", "write"), input }), { minLength: 1, maxLength: 4 });
 
@@ -16,7 +17,7 @@ async function ranOf({ adapter }: Server, text: string, dice: Dice): Promise<{ r
   const chunks: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += chunks.at(-1)!.length) chunks.push(bytes.slice(at, at + 1 + dice(longest)));
   const { tools, ran } = makeTools();
-  const stream = adapter.read(inPieces(chunks), { tools });
+  const stream = adapter.read(iterate(chunks), { tools });
   for await (const event of stream) {
     if (event.type === "tool-input-delta") void event.call.input;
     if (event.type === "tool-use") await event.use.execute();

@@ -7,7 +7,8 @@ import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { ToolUse, type FinishReason, type ToolChunk } from "../../src/index.ts";
 import { TurnReader } from "../../src/stream/turn.ts";
-import { bytesOf, inPieces, input, makeTools, rows, run, syntheticTurn } from "./support.ts";
+import { bytesOf, input, makeTools, rows, run, syntheticTurn } from "./support.ts";
+import { iterate } from "../iterate.ts";
 
 describe.each(rows)("$name", ({ adapter, encode }) => {
   it("executes only what was complete in the whole, and no write of a stream that was cut", async () => {
@@ -18,7 +19,7 @@ describe.each(rows)("$name", ({ adapter, encode }) => {
         async (turn, where) => {
           const bytes = bytesOf(turn, encode);
           const { tools, ran } = makeTools();
-          const { turn: read } = await run(adapter, inPieces([bytes.subarray(0, Math.floor(where * bytes.length))]), {
+          const { turn: read } = await run(adapter, iterate([bytes.subarray(0, Math.floor(where * bytes.length))]), {
             tools,
           });
           for (const { name, id, input: value } of ran) {

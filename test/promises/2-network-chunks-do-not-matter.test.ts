@@ -5,7 +5,8 @@
 import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { plainEvent } from "../fixtures.ts";
-import { bytesOf, inPieces, makeTools, rows, run, syntheticTurn } from "./support.ts";
+import { bytesOf, makeTools, rows, run, syntheticTurn } from "./support.ts";
+import { iterate } from "../iterate.ts";
 
 describe.each(rows)("$name", ({ adapter, encode }) => {
   it("gives the same events for any split, and the calls that were sent", async () => {
@@ -19,7 +20,7 @@ describe.each(rows)("$name", ({ adapter, encode }) => {
           for (let at = 0, n = 0; at < bytes.length; at += sizes[n++ % sizes.length]!)
             pieces.push(bytes.subarray(at, at + sizes[n % sizes.length]!));
           const [whole, split] = await Promise.all(
-            [[bytes], pieces].map((list) => run(adapter, inPieces(list), { tools: makeTools().tools })),
+            [[bytes], pieces].map((list) => run(adapter, iterate(list), { tools: makeTools().tools })),
           );
           expect(JSON.stringify(split!.events.map(plainEvent))).toBe(JSON.stringify(whole!.events.map(plainEvent)));
           expect(split!.turn.calls.map(({ id, name, input }) => ({ id, name, input }))).toEqual(

@@ -2,7 +2,8 @@
 import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { ToolCallError, ToolUse } from "../../src/index.ts";
-import { bytesOf, inPieces, input, makeTools, rows, run } from "./support.ts";
+import { bytesOf, input, makeTools, rows, run } from "./support.ts";
+import { iterate } from "../iterate.ts";
 
 /** What can be wrong with a call on every wire that sends text. */
 const badText = fc.oneof(
@@ -61,7 +62,7 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
           const list = calls.map(({ name, argsText }, i) => ({ id: `call_${i}`, name, argsText }));
           const { turn, events } = await run(
             adapter,
-            inPieces([bytesOf({ calls: list, interleaved, deltaLength }, encode)]),
+            iterate([bytesOf({ calls: list, interleaved, deltaLength }, encode)]),
             { tools, repair: "off" },
           );
           expect(events.at(-1)).toMatchObject({ type: "finish", reason: "tool-use" });
@@ -91,7 +92,7 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
       },
     };
     const calls = ["read", "write", "read"].map((name, i) => ({ id: `call_${i}`, name, argsText: "{}" }));
-    const { turn } = await run(adapter, inPieces([bytesOf({ calls }, encode)]), { tools: [failing, tools[1]!] });
+    const { turn } = await run(adapter, iterate([bytesOf({ calls }, encode)]), { tools: [failing, tools[1]!] });
     expect(turn.calls.map((call) => (call.outcome as ToolUse).state)).toEqual(["failed", "done", "failed"]);
     expect(turn.error).toBeUndefined();
     expect(adapter.toolResults(turn).length).toBeGreaterThan(0);

@@ -3,7 +3,8 @@ import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { createDecoder } from "../../src/wire/index.ts";
 import { fixtureNames, loadFixture } from "../fixtures.ts";
-import { bytesOf, callsIn, inPieces, input, makeTools, resultsIn, rows, run } from "./support.ts";
+import { bytesOf, callsIn, input, makeTools, resultsIn, rows, run } from "./support.ts";
+import { iterate } from "../iterate.ts";
 
 /** Fields in which providers send what nobody else can read, and want back. */
 const OPAQUE = new Set(["signature", "thoughtSignature", "thought_signature", "encrypted_content"]);
@@ -49,7 +50,7 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
       fc.asyncProperty(fc.uniqueArray(id, { minLength: 1, maxLength: 4 }), input, async (ids, value) => {
         const { tools, ran } = makeTools();
         const calls = ids.map((one) => ({ id: one, name: "write", argsText: JSON.stringify(value) }));
-        const { turn } = await run(adapter, inPieces([bytesOf({ calls }, encode)]), { tools });
+        const { turn } = await run(adapter, iterate([bytesOf({ calls }, encode)]), { tools });
         expect(ran.map((call) => call.id)).toEqual(ids);
         expect(callsIn(adapter.assistantMessage(turn))).toEqual(ids);
         expect(resultsIn(adapter.toolResults(turn))).toEqual(ids);
@@ -66,14 +67,14 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
       Object.assign(value.deep.x, { y: 2 });
       return value;
     };
-    const { turn } = await run(adapter, inPieces([bytesOf({ calls }, encode)]), { tools: [{ ...tools[1]!, execute }] });
+    const { turn } = await run(adapter, iterate([bytesOf({ calls }, encode)]), { tools: [{ ...tools[1]!, execute }] });
     const back = JSON.stringify(adapter.assistantMessage(turn));
     const isText = back.includes(JSON.stringify(calls[0]!.argsText).slice(1, -1));
     expect(isText || back.includes('{"list":[3,1,2],"deep":{"x":{"y":1}}}')).toBe(true);
   });
 
   it.each(signed(wire))("signatures of $name go back", async ({ bytes, tools, opaque }) => {
-    const { turn } = await run(adapter, inPieces([bytes]), { tools });
+    const { turn } = await run(adapter, iterate([bytes]), { tools });
     const back = JSON.stringify(adapter.assistantMessage(turn));
     expect(opaque.filter((value) => !back.includes(JSON.stringify(value).slice(1, -1)))).toEqual([]);
   });

@@ -2,7 +2,8 @@
 import * as fc from "../fast-check.ts";
 import { describe, expect, it } from "vitest";
 import { defineTool, jsonSchema } from "../../src/index.ts";
-import { bytesOf, inPieces, makeTools, rows, run, syntheticTurn } from "./support.ts";
+import { bytesOf, makeTools, rows, run, syntheticTurn } from "./support.ts";
+import { iterate } from "../iterate.ts";
 
 describe.each(rows)("$name", ({ adapter, encode }) => {
   it("hands each call out once, in one event", async () => {
@@ -11,7 +12,7 @@ describe.each(rows)("$name", ({ adapter, encode }) => {
         const { tools, ran } = makeTools();
         const bytes = bytesOf(turn, encode);
         // Some gateways send the end of the stream twice.
-        const { events } = await run(adapter, inPieces([bytes, bytes.subarray(-200)]), { tools });
+        const { events } = await run(adapter, iterate([bytes, bytes.subarray(-200)]), { tools });
         const uses = events.flatMap((event) => (event.type === "tool-use" ? [event.use] : []));
         expect(new Set(uses.map((use) => use.invocationId)).size).toBe(turn.calls.length);
         expect(uses).toHaveLength(turn.calls.length);

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Adapter, ToolUse, Turn } from "../../src/index.ts";
 import { fixtureNames, loadFixture, readPieces } from "../fixtures.ts";
 import { seeded } from "../seeded.ts";
-import { bytesOf, callsIn, inPieces, makeTools, resultsIn, rows, run } from "./support.ts";
+import { bytesOf, callsIn, makeTools, resultsIn, rows, run } from "./support.ts";
+import { iterate } from "../iterate.ts";
 
 function expectAnswered(adapter: Adapter, turn: Turn, where: string): void {
   expect(resultsIn(adapter.toolResults(turn)), where).toEqual(callsIn(adapter.assistantMessage(turn)));
@@ -17,14 +18,14 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
     const { bytes, tools } = loadFixture(wire, name);
     for (const execute of [true, false]) {
       const { turn } = execute
-        ? await run(adapter, inPieces([bytes]), { tools })
+        ? await run(adapter, iterate([bytes]), { tools })
         : await readPieces(adapter, [bytes], tools);
       expectAnswered(adapter, turn, `executed: ${execute}`);
     }
     const random = seeded(bytes.length);
     for (let n = 0; n < 30; n++) {
       const at = Math.floor(random() * bytes.length);
-      expectAnswered(adapter, (await run(adapter, inPieces([bytes.subarray(0, at)]), { tools })).turn, `cut at ${at}`);
+      expectAnswered(adapter, (await run(adapter, iterate([bytes.subarray(0, at)]), { tools })).turn, `cut at ${at}`);
     }
   });
 
@@ -38,17 +39,17 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
     const bytes = bytesOf({ calls }, encode);
     expectAnswered(
       adapter,
-      (await run(adapter, inPieces([bytes]), { tools, limits: { maxCalls: 3 } })).turn,
+      (await run(adapter, iterate([bytes]), { tools, limits: { maxCalls: 3 } })).turn,
       "too many",
     );
     const abort = new AbortController();
-    const stream = adapter.read(inPieces(Array.from(bytes, (byte) => Uint8Array.of(byte))), {
+    const stream = adapter.read(iterate(Array.from(bytes, (byte) => Uint8Array.of(byte))), {
       tools,
       signal: abort.signal,
     });
     for await (const event of stream) if (event.type === "tool-use") abort.abort();
     expectAnswered(adapter, stream.turn, "aborted");
-    const broken = adapter.read(inPieces(Array.from(bytes, (byte) => Uint8Array.of(byte))), { tools });
+    const broken = adapter.read(iterate(Array.from(bytes, (byte) => Uint8Array.of(byte))), { tools });
     for await (const event of broken) if (event.type === "tool-use") break;
     expectAnswered(adapter, broken.turn, "break");
   });
@@ -56,7 +57,7 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
   it("under an id of its own, although the provider gives one id to several calls", async () => {
     const { tools } = makeTools();
     const calls = ["read", "write", "read"].map((name, n) => ({ id: "call_1", name, argsText: `{"n":${n}}` }));
-    const { turn } = await run(adapter, inPieces([bytesOf({ calls }, encode)]), { tools });
+    const { turn } = await run(adapter, iterate([bytesOf({ calls }, encode)]), { tools });
     expectAnswered(adapter, turn, "one id");
     expect(new Set(resultsIn(adapter.toolResults(turn))).size).toBe(3);
   });
@@ -66,7 +67,7 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
     const { tools } = makeTools();
     const calls = [{ id: "a", name: "write", argsText: "{}" }];
     const bytewise = Array.from(bytesOf({ calls }, encode), (byte) => Uint8Array.of(byte));
-    const stream = adapter.read(inPieces(bytewise), { tools: [{ ...tools[1]!, execute: () => slow.promise }] });
+    const stream = adapter.read(iterate(bytewise), { tools: [{ ...tools[1]!, execute: () => slow.promise }] });
     for await (const event of stream) {
       // Gemini's calls come whole: none is open.
       if (event.type !== "tool-input-start" || event.call.outcome !== undefined) continue;

@@ -2,7 +2,8 @@
 import * as fc from "../fast-check.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { ToolCallError, ToolUse } from "../../src/index.ts";
-import { bytesOf, inPieces, makeTools, rows, run } from "./support.ts";
+import { bytesOf, makeTools, rows, run } from "./support.ts";
+import { iterate } from "../iterate.ts";
 
 const deep = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
 
@@ -43,7 +44,7 @@ describe.each(rows)("$name", ({ adapter, encode }) => {
       { id: "hostile", name: "write", argsText },
       { id: "after", name: "write", argsText: '{"n":2}' },
     ];
-    const { turn, events } = await run(adapter, inPieces([bytesOf({ calls, deltaLength: 1000 }, encode)]), {
+    const { turn, events } = await run(adapter, iterate([bytesOf({ calls, deltaLength: 1000 }, encode)]), {
       tools,
       limits: { maxArgumentsLength: 50_000 },
     });
@@ -94,7 +95,7 @@ describe.each(rows)("$name", ({ adapter, encode }) => {
           const { tools, ran } = makeTools();
           await run(
             adapter,
-            inPieces([bytesOf({ calls: [{ id: "a", name: "write", argsText }], deltaLength }, encode)]),
+            iterate([bytesOf({ calls: [{ id: "a", name: "write", argsText }], deltaLength }, encode)]),
             { tools },
           );
           expect(ran.map((call) => JSON.stringify(call.input))).toEqual([JSON.stringify(JSON.parse(argsText))]);

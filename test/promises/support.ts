@@ -38,10 +38,6 @@ export function bytesOf(turn: SyntheticTurn, encode: (turn: SyntheticTurn) => st
   return new TextEncoder().encode(encode(turn).join(""));
 }
 
-export async function* inPieces<T>(list: readonly T[]): AsyncGenerator<T> {
-  yield* list;
-}
-
 /** Reads as a program would that executes whatever it is handed. */
 export async function run(
   adapter: Adapter,

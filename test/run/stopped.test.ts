@@ -13,6 +13,7 @@ import { defineTool } from "../../src/tool/tool.ts";
 import type { NeutralTurn } from "./encode.ts";
 import { external, scripted, short } from "./script.ts";
 import { clientModels, serveTurns } from "./served.ts";
+import { iterate } from "../iterate.ts";
 
 const STORY = "Once upon a time there was";
 const call = { id: "call_1", name: "look", args: { n: 1 } };
@@ -211,9 +212,9 @@ describe("the text of a turn that was lost", () => {
     }
     const paused = [start, block(search), ...ended("pause_turn")];
     const model = replayModel(anthropic, [
-      () => eventsOf(paused),
+      () => iterate(paused),
       found,
-      () => eventsOf([start, text, delta("Done."), ...ended("end_turn")]),
+      () => iterate([start, text, delta("Done."), ...ended("end_turn")]),
     ]);
     const orchestrator = new Orchestrator({ model, store: memoryStore() });
     const stopped = await orchestrator.run({ conversationId, input: "Search", signal: stop.signal });
@@ -314,10 +315,6 @@ describe("what is said while an answer is stopped", () => {
     expect(short((await orchestrator.get("c"))!.messages)).toEqual(["user"]);
   });
 });
-
-async function* eventsOf(events: readonly object[]): AsyncIterable<object> {
-  yield* events;
-}
 
 function conversationIn(body: unknown): unknown[] {
   const { messages, input, contents } = body as Record<string, unknown[] | undefined>;

@@ -8,17 +8,14 @@ import { createScanner } from "../../src/text/scanner.ts";
 import { createWriter } from "../../src/text/writer.ts";
 import { createDecoder } from "../../src/wire/index.ts";
 import { plainEvent, type Fixture } from "../fixtures.ts";
+import { iterate } from "../iterate.ts";
 
 /** Reads a text in these pieces. */
 export async function readText(adapter: TextAdapter, pieces: readonly TextEvent[], tools?: readonly Tool[]) {
-  const stream = adapter.read(inPieces(pieces), { tools, runId: "run" });
+  const stream = adapter.read(iterate(pieces), { tools, runId: "run" });
   const events: StreamEvent[] = [];
   for await (const event of stream) events.push(event);
   return { events, turn: stream.turn };
-}
-
-async function* inPieces<T>(list: readonly T[]): AsyncGenerator<T> {
-  yield* list;
 }
 
 /** What a reading says, whatever the pieces in which it said it. */

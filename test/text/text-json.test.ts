@@ -15,6 +15,7 @@ import type { JsonDialect } from "../../adapters/text-json/prompt.ts";
 import { busyMs } from "../busy-ms.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
 import { readText, textOf } from "./support.ts";
+import { iterate } from "../iterate.ts";
 
 const names = Object.keys(notations) as NotationName[];
 
@@ -130,10 +131,6 @@ describe.each(names)("text-json/%s", (name) => {
     expect(turn.error).toBeUndefined();
   });
 });
-
-async function* inPieces(pieces: readonly string[]): AsyncIterable<string> {
-  yield* pieces;
-}
 
 /** The fields of a live turn. */
 function copyOf(turn: Awaited<ReturnType<typeof readText>>["turn"]) {
@@ -396,7 +393,7 @@ describe("a call as JSON", () => {
     const call = (city: string) => ({ name: "get_weather", arguments: JSON.stringify({ city }) });
     const text = `<tool_call>${["Oslo", "O".repeat(50), "Rome"].map((city) => JSON.stringify(call(city))).join(" ")}</tool_call>`;
     for (const pieces of [[text], text.split("")]) {
-      const events = textJson("hermes").read(inPieces(pieces), {
+      const events = textJson("hermes").read(iterate(pieces), {
         tools: sharedTools,
         limits: { maxArgumentsLength: 30 },
       });
