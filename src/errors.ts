@@ -61,7 +61,7 @@ export const TOOL_ERROR_CODES = [
   "approval_not_allowed", // this principal may know about the request, but may not decide it
   "already_decided", // the first decision counts; the error carries it
   "approval_expired", // nobody decided in time
-  "approval_void", // what was shown is no longer what would run
+  "approval_void", // what was shown is no longer what would run, or the call is not to run any more
   "invalid_approval", // a stored request that this library cannot have written
   // runs
   "unknown_run", // there is no such conversation

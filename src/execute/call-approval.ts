@@ -87,7 +87,8 @@ export async function askedByOther(
 ): Promise<ApprovalRequest | undefined> {
   if (tool === undefined || !(await isAsShown(deps, tool, request))) return undefined;
   const requests = await deps.approvals!.list({ runId: request.runId });
-  return requests.findLast(({ invocationId }) => invocationId === request.invocationId);
+  const last = requests.findLast(({ invocationId }) => invocationId === request.invocationId);
+  return last?.id === request.id ? undefined : last;
 }
 
 /** Including the program behind the tool. */

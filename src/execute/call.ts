@@ -144,6 +144,10 @@ export class Call {
 
   async #end(version: number, row: ActionRow, cause?: unknown): Promise<Outcome | undefined> {
     if ((await this.put(row, version)) === undefined) return undefined;
+    const { approvals } = this.deps;
+    // A request that nobody needs to decide any more.
+    if (version > 0 && this.approval === undefined)
+      await approvals?.withdraw?.(this.runId, row.invocationId).catch(() => {});
     this.invoked(version);
     return this.ended(row, undefined, cause);
   }

@@ -100,7 +100,8 @@ async function approve(call: Call, tool: Tool, { value: row, version }: ActionEn
   call.events.decided(request);
   switch (request.status) {
     case "void": {
-      // Changed meanwhile: asked again.
+      // Changed meanwhile, and asked again; or given up.
+      call.approval = undefined;
       const other = await askedByOther(deps, call.known(), request);
       return other && awaitingOf(call, row, other);
     }

@@ -3,7 +3,6 @@ import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import type { Schedule } from "../execute/schedule.ts";
 import { unlessAborted } from "../execute/unless-aborted.ts";
-import { isStoreFailure } from "../store/errors.ts";
 import { pause, stopwatch } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
@@ -105,16 +104,9 @@ export class Loop {
   async cancelOpen(): Promise<void> {
     const open = openTurn(this.#checkpoint.rows);
     if (open === undefined) return;
-    const { runId } = this.#head;
     const settled = await cancelCalls(this.#settleRequest(open), this.#head);
-    // Close the approval requests first: if the store fails here, the calls are still open. Requests that a policy
-    // keeps us from deciding are left: nothing will come of them.
-    const { approvals } = this.#deps;
-    for (const { id } of (await approvals?.list({ runId, status: "pending" })) ?? []) {
-      await approvals!.decide(id, { decision: "deny", reason: "The conversation went on." }).catch((error: unknown) => {
-        if (isStoreFailure(error)) throw error;
-      });
-    }
+    // Those of calls that began in a turn that was cut, too. If the store fails here, the calls are still open.
+    await this.#deps.approvals?.withdraw?.(this.#head.runId);
     await this.#putResults(settled, {});
   }
 

@@ -75,8 +75,9 @@ describe("a call that needs approval", () => {
     const gone = { status: "failed", attempts: 0, error: { code: "aborted" } };
     expect(await here.executor.execute(again(), { ...RUN, abandon: true })).toMatchObject(gone);
     for (const outcome of await Promise.all(waiting)) expect(outcome).toMatchObject({ ...gone, replayed: true });
-    const [request] = await here.approvals.list();
-    await here.approvals.decide(request!.id, APPROVE);
+    const [request, ...others] = await here.approvals.list();
+    expect([request!.status, others]).toEqual(["void", []]);
+    await expect(here.approvals.decide(request!.id, APPROVE)).rejects.toMatchObject({ code: "approval_void" });
     expect(await there.executor.execute(again(), RUN)).toMatchObject(gone);
     expect(ran).toHaveLength(0);
   });

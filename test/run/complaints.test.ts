@@ -181,7 +181,7 @@ describe("approvals", () => {
     expect(results(end)[0]).toContain("was not executed");
     expect(await approvals.list({ status: "pending" })).toEqual([]);
     const late = approvals.decide(pendingApprovals[0]!.id, { decision: "approve" });
-    await expect(late).rejects.toMatchObject({ code: "already_decided" });
+    await expect(late).rejects.toMatchObject({ code: "approval_void" });
     await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "not_waiting" });
     expect(write.inputs).toEqual([]);
   });
@@ -194,7 +194,9 @@ describe("approvals", () => {
     const { pendingApprovals } = await orchestrator.run({ conversationId, input, principal: { id: "bob" } });
     const end = await orchestrator.run({ conversationId, input: "No", whenOpen: "cancel" });
     expect(end.status).toBe("completed");
-    await approvals.decide(pendingApprovals[0]!.id, { decision: "approve" }, { id: "ada" });
+    expect(await approvals.list({ status: "pending" })).toEqual([]);
+    const late = approvals.decide(pendingApprovals[0]!.id, { decision: "approve" }, { id: "ada" });
+    await expect(late).rejects.toMatchObject({ code: "approval_void" });
     await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "not_waiting" });
     expect(write.inputs).toEqual([]);
   });

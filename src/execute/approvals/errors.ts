@@ -48,7 +48,8 @@ export function notPending(request: ApprovalRequest): ApprovalError {
     });
   }
   if (status === "void") {
-    const message = "The approval request is void: what would run is not what was shown. It is asked again.";
+    const message =
+      "The approval request is void: its call has changed, and is asked about again, or is not to run any more.";
     return new ApprovalError("approval_void", message, { request });
   }
   const by = decidedBy === null ? "" : ` by ${JSON.stringify(decidedBy)}`;

@@ -239,6 +239,17 @@ export class ApprovalService implements Approvals {
     if (found !== undefined) await this.#grants.learn(found.request);
   }
 
+  async withdraw(runId: string, invocationId?: string): Promise<void> {
+    const requests =
+      invocationId === undefined
+        ? await this.#rows.all(runId)
+        : ((await this.#rows.ofCall({ runId, invocationId }))?.requests ?? []);
+    for (const { id } of requests.filter(({ status }) => status === "pending")) {
+      const updated = await this.#rows.update(id, (now) => (now.status === "pending" ? this.#voided(now) : undefined));
+      if (updated !== undefined) await this.#announce(updated.request);
+    }
+  }
+
   async forget(runId: string): Promise<void> {
     if (typeof runId !== "string" || runId === "") throw new TypeError(`forget() takes a runId, got ${typeof runId}`);
     // Events first: the requests say which they are.

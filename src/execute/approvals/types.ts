@@ -11,7 +11,8 @@ export interface Principal {
  * - `pending`: nobody has decided
  * - `approved`, `denied`: decided, once
  * - `expired`: nobody decided in time
- * - `void`: what was shown is no longer what would run, or its grant is over; asked again under another id
+ * - `void`: what was shown is no longer what would run, or its grant is over, and it is asked again under another id; or
+ *   its call is no longer to run
  */
 export type ApprovalStatus = "pending" | "approved" | "denied" | "expired" | "void";
 
@@ -219,6 +220,8 @@ export interface Approvals {
   subscribe(options?: SubscribeOptions): AsyncIterable<ApprovalEvent>;
   /** The call ran and succeeded: an "always" given with its approval takes effect. */
   succeeded(requestId: string): Promise<void>;
+  /** The call is not to run any more, or no call of the run: what is pending becomes void. */
+  withdraw?(runId: string, invocationId?: string): Promise<void>;
   /**
    * Deletes the requests of a finished run, whatever their outcome: otherwise an approved one would let its call run
    * again once nothing else is on record. An "always" stays.
