@@ -1,6 +1,7 @@
 import { messageOf } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { checkMs, settlesWithin } from "../time.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
@@ -18,6 +19,8 @@ export interface RedisStoreOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+const OPTIONS: OptionNames<RedisStoreOptions> = { prefix: true, timeoutMs: true };
+
 /** How many entries `list()` reads at once. */
 const PAGE = 100;
 
@@ -30,6 +33,7 @@ const PAGE = 100;
  */
 export function redisStore(client: NodeRedisClient | IoRedisClient, options: RedisStoreOptions = {}): Store {
   const name = "redis";
+  checkOptionNames("redisStore()", options, OPTIONS);
   const { prefix: storePrefix = "toolstream", timeoutMs = 10_000 } = options;
   if (storePrefix === "" || /[{}]/.test(storePrefix)) throw new TypeError("prefix is empty, or has braces in it.");
   checkMs("timeoutMs", timeoutMs);

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { isToolError, ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { checkMs } from "../time.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
@@ -18,6 +19,8 @@ export interface SqliteStoreOptions {
   /** How often to look for changes made by other processes; only while there are subscriptions. Default 50. */
   readonly pollMs?: number | undefined;
 }
+
+const OPTIONS: OptionNames<SqliteStoreOptions> = { path: true, busyTimeoutMs: true, pollMs: true };
 
 /** "tool": lets `file` and this library recognise the database. https://sqlite.org/pragma.html#pragma_application_id */
 const APPLICATION_ID = 0x746f6f6c;
@@ -65,7 +68,8 @@ interface Row {
  */
 export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const name = "sqlite";
-  const given: Partial<SqliteStoreOptions> = typeof options === "string" ? { path: options } : (options ?? {});
+  const given = typeof options === "string" ? { path: options } : options;
+  checkOptionNames("sqliteStore()", given, OPTIONS);
   const { path, busyTimeoutMs = 5_000, pollMs = 50 } = given;
   if (typeof path !== "string" || path === "") throw new TypeError("sqliteStore() needs the path of its file.");
   checkMs("busyTimeoutMs", busyTimeoutMs);

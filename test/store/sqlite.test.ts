@@ -114,6 +114,8 @@ describe("a file that is not right is refused and left as it is", () => {
     expect(() => sqliteStore("")).toThrow(TypeError);
     expect(() => sqliteStore(undefined as never)).toThrow(TypeError);
     expect(() => sqliteStore({} as never)).toThrow(TypeError);
+    const mistyped = { path, busyTimeout: 60_000 } as never;
+    expect(() => sqliteStore(mistyped)).toThrow(/no option "busyTimeout". Did you mean busyTimeoutMs\?/);
     expect(() => sqliteStore({ path, pollMs: Number.NaN })).toThrow(/pollMs is NaN/);
     expect(() => sqliteStore({ path, busyTimeoutMs: -1 })).toThrow(TypeError);
   });
