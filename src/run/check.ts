@@ -47,11 +47,6 @@ export function checkParts(options: OrchestratorOptions): void {
   }
 }
 
-export function checkId(conversationId: unknown): void {
-  if (typeof conversationId === "string" && conversationId !== "") return;
-  throw new TypeError(`A conversationId is a text, got ${typeName(conversationId)}.`);
-}
-
 /** Checks what the model would be asked with, and what would be stored for good. */
 export function checkRunOptions(options: RunOptions): void {
   checkOptionNames("run()", options, RUN_OPTIONS);
@@ -185,7 +180,6 @@ const CHANGE: OptionNames<StepChange> = {
 const CONTEXT: OptionNames<RunContext> = { signal: true, principal: true, requestId: true, context: true };
 
 const RUN_OPTIONS: OptionNames<RunOptions> = {
-  ...CONTEXT,
   conversationId: true,
   input: true,
   messages: true,
@@ -195,6 +189,7 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
   toolChoice: true,
   whenOpen: true,
   whenBusy: true,
+  ...CONTEXT,
 };
 
-const RESUME_OPTIONS: OptionNames<ResumeOptions> = { ...CONTEXT, toolResults: true, approvals: true };
+const RESUME_OPTIONS: OptionNames<ResumeOptions> = { toolResults: true, approvals: true, ...CONTEXT };

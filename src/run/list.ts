@@ -1,6 +1,5 @@
 import type { Store } from "../store/store.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
-import { checkId } from "./check.ts";
 import { headKey } from "./checkpoint.ts";
 import { readHead, type Head } from "./format.ts";
 import type { ListRuns, RunSummary } from "./types.ts";
@@ -42,10 +41,9 @@ function summaryOf(key: string, value: unknown): RunSummary | undefined {
 
 function checkedList(options: ListRuns): ListRuns {
   checkOptionNames("list()", options, OPTIONS);
-  const { limit, after } = options;
+  const { limit } = options;
   if (limit !== undefined && limit !== Infinity && !(Number.isSafeInteger(limit) && limit > 0)) {
     throw new TypeError(`limit is a whole number from 1, got ${String(limit)}.`);
   }
-  if (after !== undefined) checkId(after);
   return options;
 }

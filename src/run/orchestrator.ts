@@ -9,7 +9,7 @@ import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, type Budgets, type Limits } from "./budgets.ts";
-import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
+import { checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
 import { Checkpoint, FRESH, isHeld, readBegun, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import { decisionsOf } from "./decisions.ts";
 import type { Emit, RunDeps } from "./deps.ts";
@@ -222,7 +222,6 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
    * @throws ToolError `run_busy`, `version_conflict` (somebody continued it at this moment): nothing was deleted
    */
   forget(conversationId: string): Promise<boolean> {
-    checkId(conversationId);
     return forgetRun(this.#deps, conversationId);
   }
 
@@ -230,7 +229,6 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 
   async #run(options: RunOptions<Message>, conversationId: string, emit?: Emit): Promise<OrchestrationResult<Message>> {
     checkRunOptions(options);
-    checkId(conversationId);
     const input = this.#inputOf(options);
     const { runId } = input;
     const checkpoint = await this.#begin(options, conversationId, runId);
@@ -273,7 +271,6 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
     checkResumeOptions(options);
     const { toolResults = [], approvals = [], signal } = options;
-    checkId(conversationId);
     const before = await readBegun(this.#deps.store, conversationId);
     if (before === undefined) throw unknownRun(conversationId);
     this.#checkWire(before);

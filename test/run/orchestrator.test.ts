@@ -316,6 +316,21 @@ describe("run()", () => {
     expect(await store.list("")).toEqual([]);
   });
 
+  it.each<[string, unknown]>([
+    ["none", undefined],
+    ["an empty one", ""],
+    ["an object that has it", { conversationId }],
+  ])("is not looked for under an id that is %s", async (_, id) => {
+    const model = scripted({ text: "Hi." });
+    const orchestrator: Orchestrator = new Orchestrator({ model, store: memoryStore() });
+    const names = ["get", "transcript", "resume", "waitAndResume", "provideToolResult", "forget"] as const;
+    for (const name of names) {
+      const method = orchestrator[name].bind(orchestrator) as (...args: unknown[]) => Promise<unknown>;
+      const answer = method(id, ...(name === "provideToolResult" ? [{ toolCallId: "x", result: 1 }] : []));
+      await expect(answer, name).rejects.toThrow(/A conversationId is a text/);
+    }
+  });
+
   it("is not begun with a message in the form of another provider that shows only when it is history", async () => {
     const store = memoryStore();
     const model = replayModel(anthropic, []);
