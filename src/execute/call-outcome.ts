@@ -28,7 +28,7 @@ export interface AboutEnd {
 export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd = {}): Outcome {
   const { replayed = false, cause, recorded = true } = about;
   const note = "editedInput" in row ? editedNote(row.toolName, row.editedInput) : undefined;
-  const base = { ...baseOf(call, row.attempts, { replayed, recorded }), ...(note !== undefined && { note }) };
+  const base = { ...baseOf(call, row, { replayed, recorded }), ...(note !== undefined && { note }) };
   if (row.status === "done") {
     const { undo } = row;
     const output = replayed ? withMarks(row.output, row.marks ?? []) : row.output;
@@ -43,7 +43,7 @@ export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd = {})
 
 /** The outcome of a call that is not over: somebody has to decide. */
 export function awaitingOf(call: AboutCall, row: ActionRow, approval: ApprovalRequest): Outcome {
-  const base = baseOf({ ...call, approval }, row.attempts, { replayed: false, recorded: true });
+  const base = baseOf({ ...call, approval }, row, { replayed: false, recorded: true });
   return { ...base, status: "awaiting_approval", approval };
 }
 
@@ -55,7 +55,7 @@ export function unrecordedOf(
   message: string,
   cause?: unknown,
 ): Outcome {
-  const base = baseOf(call, 0, { replayed: false, recorded: false });
+  const base = baseOf(call, { attempts: 0 }, { replayed: false, recorded: false });
   return { ...base, status, error: errorOf(call.use, code, message, cause) };
 }
 
@@ -71,7 +71,7 @@ export function settle(handle: ToolUseHandle, outcome: Outcome): void {
 
 function baseOf(
   { use, runId, approval, repeatOf }: AboutCall,
-  attempts: number,
+  { attempts, startedAt, endedAt }: Pick<ActionRow, "attempts" | "startedAt" | "endedAt">,
   about: { readonly replayed: boolean; readonly recorded: boolean },
 ) {
   return {
@@ -81,6 +81,8 @@ function baseOf(
     use,
     ...about,
     attempts,
+    startedAt: startedAt ?? null,
+    endedAt: endedAt ?? null,
     ...(approval !== undefined && { approval }),
     ...(repeatOf !== undefined && { repeatOf }),
   };

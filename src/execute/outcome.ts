@@ -27,6 +27,10 @@ interface OutcomeBase {
   readonly recorded: boolean;
   /** How often the handler was started, across all processes. */
   readonly attempts: number;
+  /** When the handler was first started, in milliseconds since 1970; `null` if it was not, or that is not on record. */
+  readonly startedAt: number | null;
+  /** When the call ended; `null` likewise. */
+  readonly endedAt: number | null;
   /** The earlier action of this run with the same provider id, tool and input, if there is one. */
   readonly repeatOf?: string;
 }

@@ -113,7 +113,7 @@ async function executeCalls(
   calls: readonly CallRecord[],
   settled: Map<string, Settled>,
 ): Promise<ApprovalRequest[]> {
-  const { tools, uses, model, executor } = request;
+  const { tools, uses, model } = request;
   const ready: ToolUse[] = [];
   for (const call of calls) {
     const { invocationId } = call;
@@ -129,7 +129,7 @@ async function executeCalls(
     if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);
     // It still runs elsewhere, and this run was aborted meanwhile: it stays open.
     else if (outcome.status === "unknown" && !outcome.recorded && isWaitAborted(outcome.error, request)) continue;
-    else settled.set(outcome.invocationId, await executed(outcome, executor));
+    else settled.set(outcome.invocationId, executed(outcome));
   }
   return approvals;
 }
@@ -171,13 +171,8 @@ function isHereAlone({ recorded, attempts }: Outcome): boolean {
   return !recorded && attempts > 0;
 }
 
-async function executed(
-  outcome: Exclude<Outcome, { status: "awaiting_approval" }>,
-  executor: ToolExecutor,
-): Promise<Settled> {
-  const { actionId, invocationId, status, use } = outcome;
-  // Only for the tree, which can do without it.
-  const { startedAt = null, endedAt = null } = (await executor.action(actionId).catch(() => undefined)) ?? {};
+function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>): Settled {
+  const { invocationId, status, use, startedAt, endedAt } = outcome;
   return {
     record: {
       invocationId,
@@ -193,22 +188,20 @@ async function executed(
 
 /** Abandons what is open: outcomes count, started calls are unknown, the rest was not executed. */
 export async function cancelCalls(request: SettleRequest, head: Head): Promise<readonly Settled[]> {
-  const { turn, model, answers, context, executor, tools } = request;
+  const { turn, model, answers, context, tools } = request;
   const given = await answers.close(turn.calls.filter(isHandedOut));
   const internal = turn.calls.filter(({ mode }) => mode === "internal").map((call) => recordedUse(call, tools));
   // On the executor's record too: a process that was presumed dead may be about to start them.
   const outcomes = await execute({ ...request, context: { ...context, abandon: true } }, internal);
   const ended = new Map(outcomes.map((outcome) => [outcome.invocationId, outcome]));
-  return Promise.all(
-    turn.calls.map(async (call) => {
-      const answer = given.get(call.invocationId);
-      if (answer !== undefined) return answeredCall(call, answer, model);
-      if (call.mode === "invalid") return invalidCall(call);
-      const outcome = ended.get(call.invocationId);
-      if (isTold(call, head) || (outcome?.status === "unknown" && !outcome.recorded)) return unknownCall(call);
-      const isUnstarted = outcome?.status === "failed" && outcome.attempts === 0 && outcome.error.code === "aborted";
-      if (outcome === undefined || outcome.status === "awaiting_approval" || isUnstarted) return canceledCall(call);
-      return executed(outcome, executor);
-    }),
-  );
+  return turn.calls.map((call) => {
+    const answer = given.get(call.invocationId);
+    if (answer !== undefined) return answeredCall(call, answer, model);
+    if (call.mode === "invalid") return invalidCall(call);
+    const outcome = ended.get(call.invocationId);
+    if (isTold(call, head) || (outcome?.status === "unknown" && !outcome.recorded)) return unknownCall(call);
+    const isUnstarted = outcome?.status === "failed" && outcome.attempts === 0 && outcome.error.code === "aborted";
+    if (outcome === undefined || outcome.status === "awaiting_approval" || isUnstarted) return canceledCall(call);
+    return executed(outcome);
+  });
 }

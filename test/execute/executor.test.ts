@@ -58,6 +58,24 @@ describe("execute()", () => {
     ]);
   });
 
+  it("says when the handler was started, and when the call ended, as its record does", async () => {
+    const { tool } = counted({ name: "act", execute: () => sleep(5) });
+    const { executor } = setup([tool, counted({ name: "other" }).tool], {
+      authorize: (call) => (call.tool.name === "act" ? allow() : deny("no")),
+    });
+    const times = ({ startedAt, endedAt }: { startedAt: number | null; endedAt: number | null }) => [
+      startedAt,
+      endedAt,
+    ];
+    const use = () => tool.use({}, { invocationId: "a" });
+    const outcome = await executor.execute(use(), RUN);
+    expect(outcome.endedAt! - outcome.startedAt!).toBeGreaterThanOrEqual(4);
+    expect(times(outcome)).toEqual(times((await executor.action(outcome.actionId))!));
+    expect(times(await executor.execute(use(), RUN))).toEqual(times(outcome));
+    const denied = await executor.execute(useOf(counted({ name: "other" }).tool), RUN);
+    expect(times(denied)).toEqual([null, expect.any(Number)]);
+  });
+
   it("hands the handler what it needs, and what the application put into the context", async () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool]);
