@@ -24,14 +24,16 @@ export interface HandlerRun {
    * Records an attempt before it begins; the first one was recorded already. Throws when it must not begin: the one
    * before it was then the last.
    */
-  readonly beforeAttempt: (attempt: number) => Promise<void>;
-  readonly onProgress: (value: unknown) => Promise<void>;
+  readonly beforeAttempt?: (attempt: number) => Promise<void>;
+  readonly onProgress?: (value: unknown) => Promise<void>;
   /** The handler came to its end after it had been given up. */
-  readonly onLate: (end: HandlerEnd) => void;
-  readonly firstAttempt: number;
-  readonly retries: number;
+  readonly onLate?: (end: HandlerEnd) => void;
+  /** Default 1. */
+  readonly firstAttempt?: number;
+  /** Default 0. */
+  readonly retries?: number | undefined;
   /** Milliseconds before the first retry; doubles with each. */
-  readonly retryDelayMs: number;
+  readonly retryDelayMs?: number;
   readonly timeoutMs: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -54,12 +56,10 @@ export function runHandler(run: HandlerRun): RunningHandler {
     return { ended: Promise.resolve({ ok: false, code: "unbegun", cause: signal.reason }), lose: () => {} };
   }
   const controller = new AbortController();
-  let isGivenUp = false;
   let giveUp!: (code: "timeout" | "aborted" | "lost", cause: unknown) => void;
   const givenUp = new Promise<HandlerEnd>((resolve) => {
     giveUp = (code, cause) => {
-      if (isGivenUp) return;
-      isGivenUp = true;
+      if (controller.signal.aborted) return;
       resolve({ ok: false, code, cause });
       controller.abort(cause);
     };
@@ -74,7 +74,7 @@ export function runHandler(run: HandlerRun): RunningHandler {
     isOver = true;
     // The handler merely reacting to our own abort is not worth reporting.
     const isHeard = !end.ok && end.cause === controller.signal.reason;
-    if (isGivenUp && !isHeard) run.onLate(end);
+    if (controller.signal.aborted && !isHeard) run.onLate?.(end);
     return end;
   });
   const first = Promise.race([ended, givenUp]).finally(() => {
@@ -90,20 +90,21 @@ export function runHandler(run: HandlerRun): RunningHandler {
 }
 
 async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEnd> {
-  const last = run.firstAttempt + run.retries;
+  const { handler, onProgress = async () => {}, firstAttempt = 1, retries = 0, retryDelayMs = 0 } = run;
+  const last = firstAttempt + retries;
   try {
-    for (let attempt = run.firstAttempt; ; attempt++) {
+    for (let attempt = firstAttempt; ; attempt++) {
       let failure: unknown;
       try {
-        return { ok: true, value: await once(run, attempt, signal) };
+        return { ok: true, value: await settle(await handler(attempt, signal), onProgress, signal) };
       } catch (error) {
         if (attempt >= last || signal.aborted || isMistake(error)) throw error;
         failure = error;
       }
-      const delayMs = run.retryDelayMs * 2 ** (attempt - run.firstAttempt) * (1 + Math.random());
+      const delayMs = retryDelayMs * 2 ** (attempt - firstAttempt) * (1 + Math.random());
       await pause(delayMs, signal);
       signal.throwIfAborted();
-      await run.beforeAttempt(attempt + 1).catch(() => {
+      await run.beforeAttempt?.(attempt + 1).catch(() => {
         throw failure;
       });
       // The signal may have fired during that write: a handler started now would never notice.
@@ -112,10 +113,6 @@ async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEn
   } catch (cause) {
     return { ok: false, code: "execution_failed", cause };
   }
-}
-
-async function once(run: HandlerRun, attempt: number, signal: AbortSignal): Promise<unknown> {
-  return settle(await run.handler(attempt, signal), run.onProgress, signal);
 }
 
 /** A bug in the handler, which a retry does not help. Network failures of `fetch` are TypeErrors too, and are none. */

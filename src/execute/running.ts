@@ -54,7 +54,7 @@ export async function run(
         events.late(end, isOnRecord);
       },
       firstAttempt: attempts,
-      retries: tool.retries ?? 0,
+      retries: tool.retries,
       retryDelayMs: deps.retryDelayMs,
       timeoutMs,
       signal,

@@ -69,8 +69,8 @@ export class Undoer {
     try {
       for (;;) {
         const entry = await this.#deps.ledger.get(actionId);
-        if (entry === undefined) return refused(actionId, null, "not_undoable", "There is no such action.");
-        const outcome = await this.#undo(actionId, entry, principal, options);
+        if (entry === undefined) throw new ToolError("not_undoable", "There is no such action.");
+        const outcome = await this.#undo(entry, principal, options);
         // Another process was faster: look again at what it did.
         if (outcome !== undefined) return outcome;
       }
@@ -94,27 +94,19 @@ export class Undoer {
   }
 
   async #undo(
-    actionId: string,
     entry: StoreEntry<ActionRow>,
     principal: Principal | undefined,
     options: UndoOptions,
   ): Promise<UndoOutcome | undefined> {
     const { value: row } = entry;
     const isAllowed = await unlessAborted(() => this.#isAllowed(principal, row), options.signal);
-    if (isAllowed === undefined) return abortedOutcome(actionId, row);
-    if (!isAllowed) {
-      return refused(
-        actionId,
-        row.toolName,
-        "undo_not_allowed",
-        `The ${row.toolName} action may not be undone by you.`,
-      );
-    }
-    const refusal = refusalOf(actionId, row, options);
+    if (isAllowed === undefined) return aborted(row);
+    if (!isAllowed) return notUndone(row, "undo_not_allowed", `The ${row.toolName} action may not be undone by you.`);
+    const refusal = refusalOf(row, options);
     if (refusal !== undefined) return refusal;
     const undo = row.undo!;
     // The time may have ended while mayUndo was asked: the data is deleted when the row is next read.
-    if (undo.state !== "undoing" && Date.now() >= undo.expiresAt) return expiredOutcome(actionId, row);
+    if (undo.state !== "undoing" && Date.now() >= undo.expiresAt) return expired(row);
     if (undo.state === "undoing") {
       // The process that was undoing it has died: how far it got is unknown.
       const message = "The process that undid it ended before it was through; how far it came is not known.";
@@ -126,17 +118,17 @@ export class Undoer {
     }
     const tool = this.#deps.tools.get(row.toolName);
     if (tool?.undo === undefined) {
-      return refused(actionId, row.toolName, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
+      return notUndone(row, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
     }
     const isAborted = () => options.signal?.aborted === true;
-    if (isAborted()) return abortedOutcome(actionId, row);
+    if (isAborted()) return aborted(row);
     const by = principal?.id ?? null;
     const lease = { owner: crypto.randomUUID(), until: Date.now() + this.#deps.leaseMs };
     const held = await this.#put(entry, { ...undo, state: "undoing", by, lease });
     if (held === undefined) return undefined;
     if (isAborted()) {
       // The signal fired during that write, and nothing was started.
-      return (await this.#put(held, undo)) && abortedOutcome(actionId, row);
+      return (await this.#put(held, undo)) && aborted(row);
     }
     return this.#run(tool, held, principal, options);
   }
@@ -161,12 +153,6 @@ export class Undoer {
           principal,
           conflict: (message) => new ToolError("undo_conflict", message),
         }),
-      beforeAttempt: async () => {},
-      onProgress: async () => {},
-      onLate: () => {},
-      firstAttempt: 1,
-      retries: 0,
-      retryDelayMs: this.#deps.retryDelayMs,
       timeoutMs: tool.timeoutMs ?? this.#deps.timeoutMs,
       signal,
     });
@@ -185,9 +171,9 @@ export class Undoer {
       try {
         await held.write((now) => ({ ...now, undo: undone }));
       } catch (error) {
-        if (isConflict(error)) return failedOutcome(actionId, row, "undo_failed", LOST);
+        if (isConflict(error)) return notUndone(row, "undo_failed", LOST, "undo_failed");
         const message = `${row.toolName} was undone, and the store did not take it: ${safeMessage(error)}`;
-        return failedOutcome(actionId, row, "store_failed", message, error);
+        return notUndone(row, "store_failed", message, "undo_failed", error);
       }
       await this.#emit(row, {
         type: "tool.undone",
@@ -201,7 +187,7 @@ export class Undoer {
     const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code, message } };
     await held.write((now) => ({ ...now, undo: failed })).catch(() => {});
     await this.#emit(row, { type: "tool.undo_failed", errorCode: code, errorMessage: message, undoneBy: by });
-    return failedOutcome(actionId, row, code, message, end.cause);
+    return notUndone(row, code, message, "undo_failed", end.cause);
   }
 
   /** `undefined` if another process wrote in between. */
@@ -230,9 +216,9 @@ function isTheSame(principal: Principal | undefined, action: ActionInfo): boolea
 }
 
 /** Why an action cannot be undone as it stands; `undefined` if it can be attempted. */
-function refusalOf(actionId: string, row: ActionRow, { retry }: UndoOptions): Refusal | undefined {
+function refusalOf(row: ActionRow, { retry }: UndoOptions): Refusal | undefined {
   const { toolName, undo, status } = row;
-  const refuse = (code: ToolErrorCode, message: string) => refused(actionId, toolName, code, message);
+  const refuse = (code: ToolErrorCode, message: string) => notUndone(row, code, message);
   if (status === "planned" || status === "started") return refuse("not_undoable", `${toolName} has not ended yet.`);
   if (status === "unknown" || isGivenUp(row)) {
     return refuse("outcome_unknown", `It is not known what came of ${toolName}, so it cannot be undone.`);
@@ -245,16 +231,19 @@ function refusalOf(actionId: string, row: ActionRow, { retry }: UndoOptions): Re
     case "undone":
       return refuse("already_undone", `${toolName} was undone already.`);
     case "expired":
-      return expiredOutcome(actionId, row);
+      return expired(row);
     case "undoing":
       if (undo.lease!.until <= Date.now()) return undefined;
       return refuse("already_undone", `${toolName} is being undone.`);
     case "undo_failed": {
       if (retry === true && "input" in undo) return undefined;
       // It was undoable, but its time is over.
-      if (retry === true && undo.error?.code !== "not_undoable") return expiredOutcome(actionId, row);
-      const { code, message } = undo.error ?? { code: "undo_failed", message: `Undoing ${toolName} has failed.` };
-      return failedOutcome(actionId, row, code as ToolErrorCode, message);
+      if (retry === true && undo.error?.code !== "not_undoable") return expired(row);
+      const { code, message } = undo.error ?? {
+        code: "undo_failed" as const,
+        message: `Undoing ${toolName} has failed.`,
+      };
+      return notUndone(row, code, message, "undo_failed");
     }
     case "available":
       return undefined;
@@ -302,26 +291,26 @@ function partOf({ toolName, runId, invocationId, toolCallId, requestId }: Action
   return { toolName, actionId: actionIdOf(runId, invocationId), runId, invocationId, toolCallId, requestId };
 }
 
-function refused(actionId: string, toolName: string | null, code: ToolErrorCode, message: string): Refusal {
-  return { status: "refused", actionId, toolName, error: new ToolError(code, message) };
-}
-
-function abortedOutcome(actionId: string, { toolName }: ActionRow): Refusal {
-  return refused(actionId, toolName, "aborted", `${toolName} was not undone: it was aborted before it began.`);
-}
-
-function expiredOutcome(actionId: string, { toolName, undo }: ActionRow): Refusal {
-  const until = new Date(undo!.expiresAt).toISOString();
-  const error = new ToolError("undo_expired", `${toolName} could be undone until ${until}.`);
-  return { status: "expired", actionId, toolName, error };
-}
-
-function failedOutcome(
-  actionId: string,
-  { toolName }: ActionRow,
+function notUndone(
+  { runId, invocationId, toolName }: ActionRow,
   code: ToolErrorCode,
   message: string,
+  status: Refusal["status"] = "refused",
   cause?: unknown,
 ): Refusal {
-  return { status: "undo_failed", actionId, toolName, error: new ToolError(code, message, { cause }) };
+  return {
+    status,
+    actionId: actionIdOf(runId, invocationId),
+    toolName,
+    error: new ToolError(code, message, { cause }),
+  };
+}
+
+function aborted(row: ActionRow): Refusal {
+  return notUndone(row, "aborted", `${row.toolName} was not undone: it was aborted before it began.`);
+}
+
+function expired(row: ActionRow): Refusal {
+  const until = new Date(row.undo!.expiresAt).toISOString();
+  return notUndone(row, "undo_expired", `${row.toolName} could be undone until ${until}.`, "expired");
 }

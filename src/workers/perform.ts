@@ -142,12 +142,7 @@ async function run(shop: Workshop, start: JobStart, data: JobData, tool: Tool, i
       };
       return tool.execute!(input, context) as unknown;
     },
-    beforeAttempt: async () => {},
     onProgress: progress,
-    onLate: () => {},
-    firstAttempt: attempt,
-    retries: 0,
-    retryDelayMs: 0,
     timeoutMs: tool.timeoutMs,
     signal,
   });
