@@ -101,7 +101,7 @@ export class Undoer {
     const { value: row } = entry;
     const isAllowed = await unlessAborted(() => this.#isAllowed(principal, row), options.signal);
     if (isAllowed === undefined) return aborted(row);
-    if (!isAllowed) return notUndone(row, "undo_not_allowed", `The ${row.toolName} action may not be undone by you.`);
+    if (!isAllowed) return whyNot(row, "undo_not_allowed", `The ${row.toolName} action may not be undone by you.`);
     const refusal = refusalOf(row, options);
     if (refusal !== undefined) return refusal;
     const undo = row.undo!;
@@ -118,7 +118,7 @@ export class Undoer {
     }
     const tool = this.#deps.tools.get(row.toolName);
     if (tool?.undo === undefined) {
-      return notUndone(row, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
+      return whyNot(row, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
     }
     const isAborted = () => options.signal?.aborted === true;
     if (isAborted()) return aborted(row);
@@ -171,9 +171,9 @@ export class Undoer {
       try {
         await held.write((now) => ({ ...now, undo: undone }));
       } catch (error) {
-        if (isConflict(error)) return notUndone(row, "undo_failed", LOST, "undo_failed");
+        if (isConflict(error)) return whyNot(row, "undo_failed", LOST, "undo_failed");
         const message = `${row.toolName} was undone, and the store did not take it: ${safeMessage(error)}`;
-        return notUndone(row, "store_failed", message, "undo_failed", error);
+        return whyNot(row, "store_failed", message, "undo_failed", error);
       }
       await this.#emit(row, {
         type: "tool.undone",
@@ -187,7 +187,7 @@ export class Undoer {
     const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code, message } };
     await held.write((now) => ({ ...now, undo: failed })).catch(() => {});
     await this.#emit(row, { type: "tool.undo_failed", errorCode: code, errorMessage: message, undoneBy: by });
-    return notUndone(row, code, message, "undo_failed", end.cause);
+    return whyNot(row, code, message, "undo_failed", end.cause);
   }
 
   /** `undefined` if another process wrote in between. */
@@ -218,7 +218,7 @@ function isTheSame(principal: Principal | undefined, action: ActionInfo): boolea
 /** Why an action cannot be undone as it stands; `undefined` if it can be attempted. */
 function refusalOf(row: ActionRow, { retry }: UndoOptions): Refusal | undefined {
   const { toolName, undo, status } = row;
-  const refuse = (code: ToolErrorCode, message: string) => notUndone(row, code, message);
+  const refuse = (code: ToolErrorCode, message: string) => whyNot(row, code, message);
   if (status === "planned" || status === "started") return refuse("not_undoable", `${toolName} has not ended yet.`);
   if (status === "unknown" || isGivenUp(row)) {
     return refuse("outcome_unknown", `It is not known what came of ${toolName}, so it cannot be undone.`);
@@ -243,7 +243,7 @@ function refusalOf(row: ActionRow, { retry }: UndoOptions): Refusal | undefined 
         code: "undo_failed" as const,
         message: `Undoing ${toolName} has failed.`,
       };
-      return notUndone(row, code, message, "undo_failed");
+      return whyNot(row, code, message, "undo_failed");
     }
     case "available":
       return undefined;
@@ -291,7 +291,7 @@ function partOf({ toolName, runId, invocationId, toolCallId, requestId }: Action
   return { toolName, actionId: actionIdOf(runId, invocationId), runId, invocationId, toolCallId, requestId };
 }
 
-function notUndone(
+function whyNot(
   { runId, invocationId, toolName }: ActionRow,
   code: ToolErrorCode,
   message: string,
@@ -307,10 +307,10 @@ function notUndone(
 }
 
 function aborted(row: ActionRow): Refusal {
-  return notUndone(row, "aborted", `${row.toolName} was not undone: it was aborted before it began.`);
+  return whyNot(row, "aborted", `${row.toolName} was not undone: it was aborted before it began.`);
 }
 
 function expired(row: ActionRow): Refusal {
   const until = new Date(row.undo!.expiresAt).toISOString();
-  return notUndone(row, "undo_expired", `${row.toolName} could be undone until ${until}.`, "expired");
+  return whyNot(row, "undo_expired", `${row.toolName} could be undone until ${until}.`, "expired");
 }
