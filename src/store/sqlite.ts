@@ -68,7 +68,7 @@ interface Row {
  */
 export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const name = "sqlite";
-  const given = typeof options === "string" ? { path: options } : options;
+  const given: Partial<SqliteStoreOptions> = typeof options === "string" ? { path: options } : (options ?? {});
   checkOptionNames("sqliteStore()", given, OPTIONS);
   const { path, busyTimeoutMs = 5_000, pollMs = 50 } = given;
   if (typeof path !== "string" || path === "") throw new TypeError("sqliteStore() needs the path of its file.");
