@@ -1,0 +1,121 @@
+import { QueueEvents, UnrecoverableError, Worker, type WorkerOptions } from "bullmq";
+import { knownTools } from "../execute/known-tools.ts";
+import type { Store } from "../store/store.ts";
+import { settlesWithin } from "../time.ts";
+import type { OptionNames } from "../tool/option-names.ts";
+import { safeMessage } from "../tool/safe-message.ts";
+import type { Tool } from "../tool/tool.ts";
+import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import type { JobData, JobResult } from "./job.ts";
+import { asFailure, perform } from "./perform.ts";
+import { answers, CANCEL, HANG_UP_MS, hangUp, PLACE, placeOf, type BullmqPlace, type OurEvents } from "./queue.ts";
+
+export interface BullmqWorkerOptions extends BullmqPlace {
+  /**
+   * Records that a write was started, so that none runs twice: one store for all workers. Required if a tool has effect
+   * `write`.
+   */
+  readonly store?: Store | undefined;
+  /** BullMQ's own options: concurrency, rate limit, lock duration, … */
+  readonly worker?: Omit<WorkerOptions, "connection" | "prefix"> | undefined;
+  /** How large an output may be as JSON, in bytes. Default 1 MiB. */
+  readonly maxOutputBytes?: number | undefined;
+  /** What is reported of a handler's error. Default: `safeMessage` of `toolstream/execute`. */
+  readonly errorMessage?: ((error: unknown, tool: Tool) => string) | undefined;
+}
+
+const WORKER_OPTIONS: OptionNames<BullmqWorkerOptions> = {
+  ...PLACE,
+  store: true,
+  worker: true,
+  maxOutputBytes: true,
+  errorMessage: true,
+};
+
+export interface BullmqWorker {
+  /** BullMQ's own worker, for its events and for `pause()`. */
+  readonly worker: Worker<JobData, JobResult>;
+  /** Takes no more jobs, and resolves once the current ones are done. */
+  close(): Promise<void>;
+}
+
+/**
+ * Executes what {@link bullmqTools} puts into the queue, with the handlers of these tools.
+ *
+ * A job whose worker dies is handed to another one. Tools with effect `read` and `idempotent` are then executed again.
+ * A write that was started is not: its recorded outcome is returned, or else its outcome is unknown.
+ *
+ * @throws TypeError for tools with effect `write` without a store
+ * @example
+ * const { close } = bullmqWorker(tools, { connection: { host: "localhost", port: 6379 }, store });
+ * process.once("SIGTERM", () => void close());
+ */
+export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): BullmqWorker {
+  const { queue: name, place, onError, end } = placeOf(options, "bullmqWorker", WORKER_OPTIONS);
+  const { store, maxOutputBytes = 1024 * 1024, errorMessage = safeMessage } = options;
+  const write = toolList(tools).find(({ effect, mode }) => effect === "write" && mode === "internal");
+  if (write !== undefined && typeof store?.put !== "function") {
+    throw new TypeError(
+      `bullmqWorker() needs a store for tools that write (${write.name}): without a record of what was begun a job that is handed out again would be executed again.`,
+    );
+  }
+  const shop = { tools: knownTools(tools), store, worker: crypto.randomUUID(), maxOutputBytes, errorMessage };
+  const running = new Map<string, AbortController>();
+  const stop = (jobId: string, why: string) => running.get(jobId)?.abort(new DOMException(why, "AbortError"));
+
+  const worker = new Worker<JobData, JobResult>(
+    name,
+    async (job) => {
+      const controller = new AbortController();
+      running.set(job.id!, controller);
+      try {
+        return await perform(shop, {
+          data: job.data,
+          attempt: job.attemptsStarted,
+          signal: controller.signal,
+          onProgress: (text) => job.updateProgress({ text }),
+        });
+      } catch (error) {
+        throw failureOf(error);
+      } finally {
+        if (running.get(job.id!) === controller) running.delete(job.id!);
+      }
+    },
+    { ...options.worker, ...place, autorun: false },
+  );
+  worker.on("error", onError);
+  // Another worker has, or will have, the job: this one's result no longer counts.
+  worker.on("lockRenewalFailed", (ids) => ids.forEach((jobId) => stop(jobId, "The lock of the job was lost.")));
+  const events = new QueueEvents(name, place);
+  events.on("error", onError);
+  events.on<OurEvents, typeof CANCEL>(CANCEL, ({ jobId }: { jobId: string }) =>
+    stop(jobId, "Nobody waits for the job any more."),
+  );
+  // A worker that takes jobs must be reachable for cancellations.
+  if (options.worker?.autorun !== false) {
+    void events
+      .waitUntilReady()
+      .then(() => worker.run())
+      .catch(onError);
+  }
+  return {
+    worker,
+    async close() {
+      // Jobs may take long, and the server may come back meanwhile, or disappear.
+      const isNeeded = async () => running.size > 0 || (await answers(name, place));
+      let isThere = await answers(name, place);
+      while (!isThere && running.size > 0) isThere = await answers(name, place);
+      if (!isThere) end();
+      const closed = worker.close(!isThere);
+      while (!(await settlesWithin(HANG_UP_MS, closed)) && (await isNeeded()));
+      end();
+      await hangUp(events);
+    },
+  };
+}
+
+/** The error as the queue keeps it, and whether it retries. */
+function failureOf(error: unknown): Error {
+  const failure = asFailure(error);
+  return failure.isFinal ? Object.assign(new UnrecoverableError(failure.message), { cause: failure.cause }) : failure;
+}
