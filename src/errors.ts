@@ -89,6 +89,12 @@ export interface Issue {
   readonly path: readonly (string | number)[];
 }
 
+/** The first ten, each with its path. @param root what the value itself is called */
+export function issuesText(issues: readonly Issue[], root: string): string {
+  const list = issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || root}: ${message}`);
+  return list.join("; ") + (issues.length > 10 ? `; and ${issues.length - 10} more` : "");
+}
+
 const marker: unique symbol = Symbol.for("toolstream.error") as never;
 
 /**

@@ -1,4 +1,4 @@
-import { ToolError } from "../errors.ts";
+import { issuesText, ToolError } from "../errors.ts";
 import { emptiedMessage, exceedsDepth, isEmptied } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
 import { safeMessage } from "../tool/safe-message.ts";
@@ -37,9 +37,8 @@ function checkedOutput(tool: Tool, returned: unknown, maxBytes: number): Output 
   if (tool.outputSchema !== undefined) {
     const checked = validated(tool, returned);
     if (!checked.ok) {
-      const list = checked.issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || "output"}: ${message}`);
       // A custom check's message may contain anything, like a handler's.
-      const why = safeMessage(list.join("; "));
+      const why = safeMessage(issuesText(checked.issues, "output"));
       throw new ToolError("invalid_output", `its output does not fit its schema: ${why}`, { issues: checked.issues });
     }
     ({ value } = checked);

@@ -1,4 +1,4 @@
-import { ToolError, type Issue } from "../errors.ts";
+import { issuesText, ToolError, type Issue } from "../errors.ts";
 import type { Schema } from "../schema/index.ts";
 import { sentence } from "../stream/call-failures.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
@@ -70,11 +70,10 @@ function checkResult(result: McpResult, outputSchema: Schema | undefined): McpRe
   if (outputSchema === undefined || isError === true) return result;
   const fits = outputSchema.validate(structuredContent);
   if (fits.ok) return result;
-  const misfits = fits.issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || "structure"}: ${message}`);
   const why =
     structuredContent === undefined
       ? "gave no structure, which its output schema promises"
-      : `its structure does not fit its output schema: ${misfits.join("; ")}`;
+      : `its structure does not fit its output schema: ${issuesText(fits.issues, "structure")}`;
   // Whoever does not read of a write that it was executed calls it again.
   throw unusable(`the tool was executed, but ${why}`, fits.issues);
 }

@@ -1,3 +1,4 @@
+import { issuesText } from "../errors.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
 import type { CallRecord } from "./format.ts";
@@ -31,11 +32,7 @@ export function checkResult(
   const schema = tools.get(call.name!)?.outputSchema;
   if (schema === undefined || error !== undefined) return undefined;
   const checked = schema.validate(result);
-  if (checked.ok) return undefined;
-  return checked.issues
-    .slice(0, 10)
-    .map(({ path, message }) => `${path.join(".") || "result"}: ${message}`)
-    .join("; ");
+  return checked.ok ? undefined : issuesText(checked.issues, "result");
 }
 
 function isImage(image: unknown): boolean {

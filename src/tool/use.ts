@@ -1,4 +1,4 @@
-import { messageOf, ToolCallError, ToolError, type FailedCall } from "../errors.ts";
+import { issuesText, messageOf, ToolCallError, ToolError, type FailedCall, type Issue } from "../errors.ts";
 import { isPromise } from "../promise.ts";
 import { approvalRule } from "./approval-rule.ts";
 import { isGenerator, settle, type HandlerResult } from "./progress.ts";
@@ -397,14 +397,10 @@ interface ToolUseClass extends Pick<typeof Use, "from"> {
 export const ToolUse: ToolUseClass = Use;
 
 /** The error for an input that does not fit: lists each issue with its path, for the model. */
-export function invalidInput(
-  call: FailedCall,
-  issues: readonly { message: string; path: readonly (string | number)[] }[],
-): ToolCallError {
-  const list = issues.map((issue) => `${issue.path.length === 0 ? "input" : issue.path.join(".")}: ${issue.message}`);
+export function invalidInput(call: FailedCall, issues: readonly Issue[]): ToolCallError {
   return new ToolCallError(
     "invalid_input",
-    `The input of ${call.name} does not fit its schema: ${list.slice(0, 10).join("; ")}${list.length > 10 ? `; and ${list.length - 10} more` : ""}. Correct the arguments and call it again.`,
+    `The input of ${call.name} does not fit its schema: ${issuesText(issues, "input")}. Correct the arguments and call it again.`,
     call,
     { issues },
   );

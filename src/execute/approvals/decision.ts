@@ -1,3 +1,4 @@
+import { issuesText } from "../../errors.ts";
 import { parseJson } from "../../json/parse.ts";
 import { unknownKey } from "../../schema/json.ts";
 import type { Validation } from "../../schema/types.ts";
@@ -70,10 +71,9 @@ async function edited(
   }
   const checked = await validate(toolName, editedInput);
   if (!checked.ok) {
-    const list = checked.issues.map(({ message, path }) => `${path.join(".") || "input"}: ${message}`).slice(0, 10);
-    throw new ApprovalError("invalid_input", `The edited input does not fit ${toolName}: ${list.join("; ")}.`, {
-      issues: checked.issues,
-    });
+    const { issues } = checked;
+    const message = `The edited input does not fit ${toolName}: ${issuesText(issues, "input")}.`;
+    throw new ApprovalError("invalid_input", message, { issues });
   }
   const digestOf = (input: unknown) => approvalDigest({ toolName, definitionDigest, input });
   let cause: unknown;
