@@ -1,8 +1,8 @@
 import { format as standardFormats } from "@cfworker/json-schema";
+import { sameValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { sameValue } from "./merge.ts";
 
 /**
  * Moves keywords that the dialect lacks into the description, where the model can still read them. Each is reported as

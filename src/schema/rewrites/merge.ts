@@ -1,5 +1,5 @@
 import { commonTypes } from "../fits.ts";
-import { getOwn, isRecord } from "../json.ts";
+import { getOwn, isRecord, sameValue } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
@@ -158,18 +158,4 @@ function mergeTypes(one: unknown, other: unknown): unknown {
 
 function nonEmpty<T>(list: T[]): T[] | undefined {
   return list.length === 0 ? undefined : list;
-}
-
-/** Equality of JSON values. */
-export function sameValue(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true;
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((item, index) => sameValue(item, other[index]));
-  }
-  if (!isRecord(one) || !isRecord(other)) return false;
-  const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && sameValue(one[name], other[name]))
-  );
 }

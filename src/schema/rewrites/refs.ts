@@ -1,9 +1,10 @@
+import { sameValue } from "../json.ts";
 import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
 import { recursiveIn, resolveRef } from "../refs.ts";
 import { ANNOTATIONS, KEYWORDS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, without } from "./keywords.ts";
-import { lossOf, mergeSchemas, sameValue } from "./merge.ts";
+import { lossOf, mergeSchemas } from "./merge.ts";
 
 /**
  * Replaces each `$ref` by its target and drops `$defs`: for dialects without references. A recursive one is a loss and

@@ -1,10 +1,10 @@
 import { commonTypes, literals } from "../fits.ts";
-import { getOwn, isRecord, typeOfValue } from "../json.ts";
+import { getOwn, isRecord, sameValue, typeOfValue } from "../json.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
-import { lossOf, mergeSchemas, sameValue, type Conflict } from "./merge.ts";
+import { lossOf, mergeSchemas, type Conflict } from "./merge.ts";
 import { branchesOf, isObjectNode, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
