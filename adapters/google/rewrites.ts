@@ -54,23 +54,17 @@ export const optionalCycles: Rewrite = {
 };
 
 /** Whether a schema leads to `target` through references, but through no optional property. */
-function needs(
-  schema: unknown,
-  target: JsonSchema,
-  resolve: RewriteContext["resolve"],
-  seen = new Set<unknown>(),
-): boolean {
-  if (schema === target) return true;
-  if (!isRecord(schema) || seen.has(schema)) return false;
-  seen.add(schema);
-  const { $ref, properties, required, $defs: _, ...rest } = schema;
-  if (typeof $ref === "string" && needs(resolve($ref), target, resolve, seen)) return true;
-  if (isRecord(properties) && Array.isArray(required)) {
-    if (required.some((name) => needs(properties[name], target, resolve, seen))) return true;
+function needs(schema: unknown, target: JsonSchema, resolve: RewriteContext["resolve"]): boolean {
+  const reached = new Set([schema]); // it grows meanwhile
+  for (const one of reached) {
+    if (one === target) return true;
+    if (!isRecord(one)) continue;
+    const { $ref, properties, required, $defs: _, ...rest } = one;
+    if (typeof $ref === "string") reached.add(resolve($ref));
+    if (isRecord(properties) && Array.isArray(required)) for (const name of required) reached.add(properties[name]);
+    eachSubschema(rest, (child) => reached.add(child));
   }
-  let found = false;
-  eachSubschema(rest, (child) => (found ||= needs(child, target, resolve, seen)));
-  return found;
+  return false;
 }
 
 /** `exclusiveMinimum: 0` of an integer becomes `minimum: 1`. No loss. */

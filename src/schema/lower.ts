@@ -57,7 +57,7 @@ export interface Lowered {
 }
 
 /** A schema deeper than this is cut, with a loss. */
-const MAX_DEPTH = 128;
+export const MAX_DEPTH = 128;
 
 /** A schema with more subschemas than this (inlined references multiply) is cut, with a loss. */
 export const MAX_SUBSCHEMAS = 10_000;

@@ -1152,6 +1152,22 @@ it.each([anthropic, google, cohere] as readonly Adapter[])(
   },
 );
 
+it.each(
+  [
+    ...adapters,
+    {
+      name: "google schema",
+      tools: (list: Tool[], options: ToolsOptions) => google.tools(list, { ...options, dialect: "schema" }),
+    },
+  ].flatMap(({ name, tools }) => [false, true].map((strict) => ({ name, tools, strict }))),
+)("$name takes a chain of references, however long; strict: $strict", ({ tools, strict }) => {
+  const link = (at: number) => object({ next: { $ref: `#/$defs/d${at}` } });
+  const $defs = Object.fromEntries(
+    Array.from({ length: 1_500 }, (_, at) => [`d${at}`, at === 0 ? text : link(at - 1)]),
+  );
+  expect(tools([toolOf({ ...link(1_499), $defs })], { strict, onLoss: "ignore" })).toHaveLength(1);
+});
+
 describe.each(adapters)("onLoss of $name", (adapter) => {
   const schema = adapter === google ? { not: { required: ["x"] } } : { type: "array", items: false, minItems: 9 };
   const options: ToolsOptions = { strict: adapter.capabilities.strict };

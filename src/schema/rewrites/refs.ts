@@ -1,5 +1,5 @@
 import { sameValue } from "../json.ts";
-import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
+import { MAX_DEPTH, MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
 import { recursiveIn, resolveRef } from "../refs.ts";
 import { ANNOTATIONS, KEYWORDS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
@@ -27,8 +27,9 @@ export const inlineRefs: Rewrite = {
         context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
         return expand(beside, open);
       }
-      if (open.includes(target) || ++count > MAX_SUBSCHEMAS) {
-        context.lose(`${ref} is recursive and this dialect has no references; the recursion is cut.`, { at: schema });
+      if (open.includes(target) || open.length > MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
+        const what = open.includes(target) ? "recursive" : "too large";
+        context.lose(`${ref} is ${what} and this dialect has no references: it is cut.`, { at: schema });
         return { ...shell(target), ...expand(beside, open) };
       }
       const inlined = expand({ ...without(target, DEFINITIONS) }, [...open, target]);
@@ -65,7 +66,8 @@ export const keepLocalRefs: Rewrite = {
   order: "root",
   apply(root, context) {
     const names = new Map<JsonSchema, string>();
-    const definitions = new Map<string, JsonSchema>();
+    /** By name. It grows while they are rewritten: a chain of references can be longer than the stack. */
+    const targets = new Map<string, JsonSchema>();
     /** Where they were: OpenAPI's `components`, which is not a keyword, and the keywords that hold definitions. */
     const places = new Set(DEFINITIONS);
     const rewrite = (schema: JsonSchema): JsonSchema => {
@@ -77,21 +79,21 @@ export const keepLocalRefs: Rewrite = {
         context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
         return without(node, ["$ref"]);
       }
-      return { ...node, $ref: target === root ? "#" : `#/$defs/${define(target, ref)}` };
+      return { ...node, $ref: target === root ? "#" : `#/$defs/${nameOf(target, ref)}` };
     };
-    const define = (target: JsonSchema, ref: string): string => {
+    const nameOf = (target: JsonSchema, ref: string): string => {
       const [, place] = /^#\/(\w+)\//.exec(ref) ?? [];
       if (place !== undefined && !KEYWORDS.has(place)) places.add(place);
-      const known = names.get(target);
-      if (known !== undefined) return known;
-      const name = freeName(ref, definitions);
+      const name = names.get(target) ?? freeName(ref, targets);
       names.set(target, name);
-      definitions.set(name, target); // before its content, where another one may want the name
-      definitions.set(name, rewrite(target));
+      targets.set(name, target);
       return name;
     };
-    const rest = without(rewrite(root), [...places]);
-    return definitions.size === 0 ? rest : { ...rest, $defs: Object.fromEntries(definitions) };
+    const rewritten = rewrite(root);
+    const definitions = [];
+    for (const [name, target] of targets) definitions.push([name, rewrite(target)]);
+    const rest = without(rewritten, [...places]);
+    return definitions.length === 0 ? rest : { ...rest, $defs: Object.fromEntries(definitions) };
   },
 };
 
