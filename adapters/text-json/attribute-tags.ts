@@ -31,7 +31,6 @@ export function attributeTags({ open, close, end, call, parameter, sections, ...
     callEnd: ends[0]! + end,
     parameterEnd: ends[1]! + end,
     sectionEnds: ends.slice(2).map((tag) => tag + end),
-    hasLines: false,
     isCommon: parts.isCommon,
     tagAt(text, at, isInValue) {
       const closes = look(text, at, close);

@@ -22,7 +22,7 @@ export interface Tag {
 /** A notation in which calls and parameters are tags, and values are plain text. */
 export interface TagNotation {
   /**
-   * The tag that begins here, with `<`; `maybe` while it could become one.
+   * The tag that begins here, like all with the first character of `close`; `maybe` while it could become one.
    *
    * @param isInValue whether this is a value, which may be code that contains such tags or looks for them
    */
@@ -32,10 +32,12 @@ export interface TagNotation {
   readonly callEnd: string;
   readonly parameterEnd: string;
   readonly sectionEnds: readonly string[];
-  /** One line break at the beginning of a value and one at its end are not part of it. */
-  readonly hasLines: boolean;
+  /** What is not part of a value where it begins, and where it ends. Unless that is a line break, they come together. */
+  readonly around?: readonly [begin: string, end: string];
   /** Only what follows distinguishes a call without a section from another notation, or other XML. */
   readonly isCommon: boolean;
+  /** The ends of parameters have names, too, and a parameter may have others in it: lists and objects. */
+  readonly isNested?: boolean;
 }
 
 /** How much white space after a tag to wait through. */
@@ -54,10 +56,13 @@ export class TagBlock implements BlockReader {
   /** Arguments that are one JSON object instead of parameters. */
   #json: JsonBlock | undefined;
   #expected: "tag" | "value" | "nothing" = "tag";
-  /** At the beginning of a value: one line break there is not part of it. */
-  #isFirst = false;
-  /** A line break held back, since it is not part of the value if it is the last. */
-  #lineBreak = "";
+  /** What is not part of the value at its beginning, until that has been read. */
+  #lead = "";
+  /** What is not part of it at its end; all of that, or its beginning, held back. */
+  #tail = "";
+  #held = "";
+  /** The names of the parameters that are open. */
+  #path: string[] = [];
   /** The calls that the value quotes. */
   #quoted = new QuotedCalls();
 
@@ -122,7 +127,7 @@ export class TagBlock implements BlockReader {
       return from;
     }
     const at = skipSpace(text, from);
-    const isText = at - from > MAX_SPACE || (at < text.length && text[at] !== "<");
+    const isText = at - from > MAX_SPACE || (at < text.length && text[at] !== this.#notation.close[0]);
     const tag = isText ? undefined : this.#notation.tagAt(text, at, false);
     if (tag === "maybe") return from;
     if (tag !== undefined && isBegin(tag, "call") && tag.name !== undefined && this.#marker === "") {
@@ -163,8 +168,10 @@ export class TagBlock implements BlockReader {
     }
     if (tag.name === undefined) return this.#refuse("the tag of a parameter is incomplete", text, at);
     this.#args!.begin(tag.name, tag.type);
-    this.#isFirst = this.#notation.hasLines && text[tag.end - 1] !== "\n";
-    this.#lineBreak = "";
+    [this.#lead, this.#tail] = this.#notation.around ?? ["", ""];
+    if (text[tag.end - 1] === this.#lead) this.#lead = "";
+    this.#held = "";
+    this.#path = [tag.name];
     this.#quoted = new QuotedCalls();
     this.#expected = "value";
     return tag.end;
@@ -199,27 +206,36 @@ export class TagBlock implements BlockReader {
   }
 
   #readValue(text: string, from: number): number {
-    let at = from;
-    if (this.#isFirst && at < text.length) {
-      this.#isFirst = false;
-      if (text[at] === "\n") at++;
-      from = at;
-    }
-    for (;;) {
-      const begin = text.indexOf("<", at);
+    const lead = look(text, from, this.#lead);
+    if (lead === "maybe") return from;
+    if (lead === "yes") from += this.#lead.length;
+    else if (this.#lead !== "\n") this.#tail = "";
+    this.#lead = "";
+    for (let at = from; ;) {
+      const begin = text.indexOf(this.#notation.close[0]!, at);
       this.#quoted.pass(text.slice(at, begin < 0 ? undefined : begin));
       if (begin < 0) return this.#pass(text, from, text.length);
-      const tag = this.#notation.tagAt(text, begin, true);
+      const tag = this.#isCovered(text, from, begin) ? undefined : this.#notation.tagAt(text, begin, true);
       const meaning = typeof tag === "object" ? this.#meaningOf(tag, text) : (tag ?? "text");
       at = meaning === "quoted" ? (tag as Tag).end : begin + 1;
       if (meaning === "text" || meaning === "quoted") continue;
       this.#pass(text, from, begin);
       if (meaning === "maybe") return begin;
       if (meaning === "unclosed") return this.#refuse(`a value has no ${this.#notation.parameterEnd}`, text, begin);
-      this.#args!.end();
+      const { name, isEnd: isOver, end } = tag as Tag;
+      if (isOver) this.#args!.end();
+      else this.#args!.begin(name ?? "");
+      from = at = end;
+      if (meaning === "inner") continue;
       this.#expected = "tag";
-      return (tag as Tag).end;
+      return end;
     }
+  }
+
+  /** Whether the value can end only behind something that has not come right before. */
+  #isCovered(text: string, from: number, at: number): boolean {
+    const length = this.#tail.length;
+    return length > 1 && !(this.#held + text.slice(Math.max(from, at - length), at)).endsWith(this.#tail);
   }
 
   /**
@@ -228,7 +244,8 @@ export class TagBlock implements BlockReader {
    * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant
    * is unknown, so the call is an error. A call that begins in the value is quoted, with all its tags.
    */
-  #meaningOf(tag: Tag, text: string): TagMeaning {
+  #meaningOf(tag: Tag, text: string): TagMeaning | "inner" {
+    if (this.#notation.isNested === true) return this.#nesting(tag);
     const quoted = this.#quoted;
     if (isEnd(tag, "parameter")) {
       const next = this.#next(tag, text);
@@ -252,6 +269,19 @@ export class TagBlock implements BlockReader {
     return next;
   }
 
+  /** A call in a value is read to its end with all its tags, so that nothing in it runs; what was meant is unknown. */
+  #nesting({ kind, isEnd: isOver, name }: Tag): TagMeaning | "inner" {
+    const key = kind === "parameter" ? name : kind;
+    if (key === undefined) return "unclosed";
+    if (isOver) {
+      if (this.#path.pop() !== key) return "unclosed";
+    } else {
+      if (kind !== "parameter") this.#call!.unreadable("a value has a call in it");
+      this.#path.push(key);
+    }
+    return this.#path.length === 0 ? "end" : "inner";
+  }
+
   /** Whether another call follows the end of one, in the same section or in the next. */
   #nextCall(tag: Tag, text: string): TagMeaning {
     let next = this.#next(tag, text);
@@ -267,9 +297,11 @@ export class TagBlock implements BlockReader {
 
   #pass(text: string, from: number, until: number): number {
     if (until === from) return until;
-    const piece = this.#lineBreak + text.slice(from, until);
-    this.#lineBreak = this.#notation.hasLines && piece.endsWith("\n") ? "\n" : "";
-    this.#args!.piece(this.#lineBreak === "" ? piece : piece.slice(0, -1));
+    const piece = this.#held + text.slice(from, until);
+    let length = Math.min(this.#tail.length, piece.length);
+    while (length > 0 && !this.#tail.startsWith(piece.slice(-length))) length--;
+    this.#args!.piece(piece.slice(0, piece.length - length));
+    this.#held = piece.slice(piece.length - length);
     return until;
   }
 }

@@ -3,6 +3,7 @@ import {
   conjunction,
   fitsKind,
   GiveUp,
+  itemSchemas,
   propertySchemas,
   rootParts,
   unionsOf,
@@ -16,6 +17,15 @@ import type { Tool } from "../../src/tool/tool.ts";
 /** What the notation itself says about a value; if `undefined`, the schema decides. */
 export type ValueType = "string" | "json" | undefined;
 
+/** The arguments, or a value in them that has others in it. */
+interface Container {
+  readonly isList: boolean;
+  /** All schemas that apply to it. */
+  readonly parts: readonly Record<string, unknown>[];
+  /** What it has so far: names or indices. */
+  readonly keys: Set<string>;
+}
+
 /**
  * Writes arguments that come as names and plain texts as JSON. The tool's schema decides what a text means: if it takes
  * a string, the text stays one (even `007`) and is passed on as it comes; otherwise it is read as JSON.
@@ -24,9 +34,13 @@ export class TypedArguments {
   readonly #call: CallWriter;
   readonly #tool: Tool | undefined;
   readonly #maxKept: number;
-  readonly #names = new Set<string>();
-  /** Whether the open value is passed on as a string; otherwise it is kept until complete. */
+  /** The arguments, and what in them is open: what began last ends first. */
+  readonly #containers: Container[];
+  /** The innermost that is open is a text, so far. */
+  #isText = false;
+  /** Whether that is passed on as a string, and has begun; otherwise it is kept until complete. */
   #isString = false;
+  #hasBegun = false;
   #schemas: readonly unknown[] = [];
   #kept: string[] = [];
   #keptLength = 0;
@@ -37,30 +51,49 @@ export class TypedArguments {
     this.#call = call;
     this.#tool = tool;
     this.#maxKept = limits.maxArgumentsLength;
+    const parts = tool === undefined ? undefined : rootParts(tool.inputSchema.jsonSchema);
+    this.#containers = [{ isList: false, parts: parts ?? [], keys: new Set() }];
   }
 
   /** No value has come. */
   get isEmpty(): boolean {
-    return this.#names.size === 0;
+    return this.#containers[0]!.keys.size === 0;
   }
 
-  /** A name that comes twice may belong to another call, whose beginning is in the value before it. */
+  /**
+   * A value begins. If another one is open, it is in that one: a list of values that are all called `item`, or an object.
+   * A name that comes twice may belong to another call, whose beginning is in the value before it.
+   */
   begin(name: string, type?: ValueType): void {
-    if (this.#names.has(name)) this.#call.unreadable(`it gives the parameter ${JSON.stringify(name)} twice`);
-    const isFirst = this.#names.size === 0;
-    this.#names.add(name);
-    this.#schemas = schemasOf(this.#tool, name);
+    if (this.#isText) this.#contain(name);
+    const { isList, parts, keys } = this.#containers.at(-1)!;
+    const key = isList ? String(keys.size) : name;
+    if (isList && name !== "item") this.#call.unreadable(MIXED);
+    if (keys.has(key)) this.#call.unreadable(`it gives the parameter ${JSON.stringify(name)} twice`);
+    const open = isList ? "[" : "{";
+    this.#call.args(`${keys.size === 0 ? open : ","}${isList ? "" : `${JSON.stringify(name)}:`}`);
+    this.#schemas = (isList ? itemSchemas(parts, keys.size) : propertySchemas(parts, name)).filter(isPossible);
+    keys.add(key);
     this.#type = type;
+    this.#isText = true;
     this.#isString = type === "string" || (type === undefined && !this.#takes(null) && this.#takes("a text"));
+    this.#hasBegun = false;
     this.#kept = [];
     this.#keptLength = 0;
     this.#half = "";
-    this.#call.args(`${isFirst ? "{" : ","}${JSON.stringify(name)}:${this.#isString ? '"' : ""}`);
+  }
+
+  #contain(name: string): void {
+    if (this.#hasBegun || this.#kept.join("").trim() !== "") this.#call.unreadable(MIXED);
+    const isList = name === "item" && this.#takes([]);
+    this.#containers.push({ isList, parts: partsOf(this.#schemas, this.#walk()), keys: new Set() });
   }
 
   piece(text: string): void {
     if (text === "") return;
-    if (this.#isString) this.#say(text);
+    if (!this.#isText) {
+      if (text.trim() !== "") this.#call.unreadable(MIXED);
+    } else if (this.#isString) this.#say(text);
     else if (this.#keptLength <= this.#maxKept) {
       this.#kept.push(text);
       this.#keptLength += text.length;
@@ -72,22 +105,31 @@ export class TypedArguments {
     const whole = this.#half + text;
     const isHalf = isHighSurrogate(whole.charCodeAt(whole.length - 1));
     this.#half = isHalf ? whole.slice(-1) : "";
-    this.#call.args(JSON.stringify(isHalf ? whole.slice(0, -1) : whole).slice(1, -1));
+    this.#string(JSON.stringify(isHalf ? whole.slice(0, -1) : whole).slice(1, -1));
   }
 
+  #string(json: string): void {
+    this.#call.args(this.#hasBegun ? json : `"${json}`);
+    this.#hasBegun = true;
+  }
+
+  /** The innermost value that is open is over. */
   end(): void {
-    if (this.#isString) this.#call.args(JSON.stringify(this.#half).slice(1));
+    if (!this.#isText) this.#call.args(this.#containers.pop()!.isList ? "]" : "}");
+    else if (this.#isString) this.#string(JSON.stringify(this.#half).slice(1));
     else this.#call.args(this.#jsonOf(this.#kept.join("")));
+    this.#isText = false;
   }
 
   /** Whether the tool has a parameter of this name that has not been given yet. */
   lacks(name: string): boolean {
-    return !this.#names.has(name) && schemasOf(this.#tool, name).length > 0;
+    const { keys, parts } = this.#containers[0]!;
+    return !keys.has(name) && propertySchemas(parts, name).some(isPossible);
   }
 
   /** The call is over. */
   close(): void {
-    this.#call.args(this.#names.size === 0 ? "{}" : "}");
+    this.#call.args(this.isEmpty ? "{}" : "}");
   }
 
   #jsonOf(text: string): string {
@@ -107,9 +149,9 @@ export class TypedArguments {
   }
 
   /** Whether the schema allows a value of this kind. An unknown property is a string. */
-  #takes(value: string | null): boolean {
+  #takes(value: string | null | []): boolean {
     if (this.#schemas.length === 0) return value !== null;
-    const walk: Walk = { root: this.#tool!.inputSchema.jsonSchema, steps: 10_000 };
+    const walk = this.#walk();
     try {
       return this.#schemas.every((schema) => takes(schema, value, walk));
     } catch (error) {
@@ -117,7 +159,13 @@ export class TypedArguments {
       throw error;
     }
   }
+
+  #walk(): Walk {
+    return { root: this.#tool?.inputSchema.jsonSchema ?? {}, steps: 10_000 };
+  }
 }
+
+const MIXED = "a value has both text and values in it";
 
 /** Whether the tool takes any arguments: if not, a call without them lacks nothing. */
 export function takesArguments(tool: Tool | undefined): boolean {
@@ -135,13 +183,24 @@ export function takesArguments(tool: Tool | undefined): boolean {
   return takesAny ?? true;
 }
 
-function schemasOf(tool: Tool | undefined, name: string): readonly unknown[] {
-  const parts = tool === undefined ? undefined : rootParts(tool.inputSchema.jsonSchema);
-  return propertySchemas(parts ?? [], name).filter((schema) => schema !== false);
+function isPossible(schema: unknown): boolean {
+  return schema !== false;
+}
+
+/** All schemas that apply to a value with others in it, and those of which one does; none if there are too many. */
+function partsOf(schemas: readonly unknown[], walk: Walk): readonly Record<string, unknown>[] {
+  try {
+    const parts = schemas.flatMap((schema) => conjunction(schema, walk));
+    const branches = parts.flatMap((part) => unionsOf(part).flat());
+    return [...parts, ...branches.flatMap((branch) => conjunction(branch, walk))];
+  } catch (error) {
+    if (error instanceof GiveUp) return [];
+    throw error;
+  }
 }
 
 /** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */
-function takes(schema: unknown, value: string | null, walk: Walk): boolean {
+function takes(schema: unknown, value: string | null | [], walk: Walk): boolean {
   if (typeof schema === "boolean") return value !== null;
   const parts = conjunction(schema, walk);
   const kinds = parts.map(({ enum: values, const: constant, ...part }) => {

@@ -95,6 +95,13 @@ const written: Readonly<Record<string, readonly string[]>> = {
     '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</minimax:tool_call>',
     '<function_calls>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</function_calls>',
   ],
+  "MiniMax M3": [
+    ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>',
+  ],
+  MiniCPM5: [
+    '<function name="get_weather"><param name="city">Oslo</param></function>',
+    '<function name="get_weather"><param name="city"><![CDATA[Oslo]]></param></function>',
+  ],
   "gpt-oss": [
     `<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>${args}<|call|>`,
     `<|start|>assistant<|channel|>commentary to=functions.get_weather<|message|>${args}`,

@@ -894,6 +894,164 @@ describe("a call of invoke", () => {
   });
 });
 
+describe("a call of MiniCPM5", () => {
+  const file = (content: string) =>
+    `<function name="write_file"><param name="path">a</param><param name="content">${content}</param></function>`;
+  const covered = (content: string) => file(`<![CDATA[${content}]]>`);
+  const now = '<function name="now"></function>';
+  it.each<[string, string, unknown[], string]>([
+    ["stands between texts", `So.\n${now}${now} and`, [{}, {}], "So.\n and"],
+    ["may have lines in a value", file("\nx\n"), [{ path: "a", content: "\nx\n" }], ""],
+    [
+      "may have any text in one",
+      covered(`</param>\n${now}]] ]>`),
+      [{ path: "a", content: `</param>\n${now}]] ]>` }],
+      "",
+    ],
+    ["may have an empty one", covered(""), [{ path: "a", content: "" }], ""],
+    [
+      "may quote another",
+      covered(covered("x").slice(0, -30)),
+      [{ path: "a", content: covered("x").slice(0, -30) }],
+      "",
+    ],
+    ["has no end within one", covered("x").replace("]]>", "") + now, ["truncated"], ""],
+    ["is none with its mark behind words", file("x<![CDATA[y]]>"), [{ path: "a", content: "x<![CDATA[y]]>" }], ""],
+    ["is cut in the mark", covered("x").slice(0, 75), ["truncated"], ""],
+    ["is cut in the end of it", covered("x").replace("]>", "").split("</param></f")[0]!, ["truncated"], ""],
+    ["is none in other XML", '<function name="f"><return/></function>', [], '<function name="f"><return/></function>'],
+    ["is none in code", `\`${now}\``, [], `\`${now}\``],
+  ])("%s: %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("invoke"), text, outcomes, said);
+  });
+});
+
+describe("a call of MiniMax M3", () => {
+  const tag = (name: string) => `]<]minimax[>[<${name}>`;
+  const value = (name: string, ...parts: string[]) => tag(name) + parts.join("") + tag(`/${name}`);
+  const call = (name: string, ...values: string[]) =>
+    `${tag(`invoke name="${name}"`)}${values.join("")}${tag("/invoke")}`;
+  const section = (...calls: string[]) => `${tag("tool_call")}\n${calls.join("\n")}\n${tag("/tool_call")}`;
+  const number = { type: "integer" };
+  const point = { type: "object", properties: { x: number, path: { type: "string" } } };
+  const move = defineTool({
+    name: "move",
+    inputSchema: jsonSchema({
+      type: "object",
+      properties: {
+        path: { type: "string" },
+        to: { $ref: "#/$defs/point" },
+        list: { type: "array", items: { $ref: "#/$defs/point" } },
+        names: { type: "array", items: { type: "string" } },
+        rows: { type: "array", items: { type: "array", items: number } },
+        maybe: { anyOf: [point, { type: "null" }] },
+        one: { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] },
+        any: { type: "object" },
+        x: number,
+      },
+      $defs: { point },
+    }),
+  });
+  const now = defineTool({ name: "now", inputSchema: jsonSchema({ type: "object" }) });
+  const item = (...parts: string[]) => value("item", ...parts);
+  it.each<[string, string, unknown[], string]>([
+    [
+      "stands in a section",
+      `So.${section(call("move", value("path", "007"), value("x", "7")), call("now"))} and`,
+      [{ path: "007", x: 7 }, {}],
+      "So. and",
+    ],
+    ["may stand alone", `${call("now")}\n${call("now")} and`, [{}, {}], "\n and"],
+    ["may lack the end of its section", `${tag("tool_call")}${call("now")}\nand`, [{}], "\nand"],
+    [
+      "may have an object in it",
+      call("move", value("to", value("x", "1"), value("path", "1"))),
+      [{ to: { x: 1, path: "1" } }],
+      "",
+    ],
+    [
+      "may have lists of objects in it, with white space",
+      call("move", value("list", "\n", item("\n", value("x", "1"), "\n"), "\n", item(value("path", "<item>")), "\n")),
+      [{ list: [{ x: 1 }, { path: "<item>" }] }],
+      "",
+    ],
+    ["may have lists of strings", call("move", value("names", item("1"), item(""))), [{ names: ["1", ""] }], ""],
+    [
+      "may have lists of lists",
+      call("move", value("rows", item(item("1"), item("2")), item(item("3")))),
+      [{ rows: [[1, 2], [3]] }],
+      "",
+    ],
+    ["may have what is one of several", call("move", value("maybe", value("x", "1"))), [{ maybe: { x: 1 } }], ""],
+    ["may have null for it", call("move", value("maybe", "null")), [{ maybe: null }], ""],
+    ["may have a list for a text", call("move", value("one", item("a"))), [{ one: ["a"] }], ""],
+    ["or the text", call("move", value("one", "a")), [{ one: "a" }], ""],
+    [
+      "may have what the schema does not list",
+      call("move", value("any", value("item", "1"))),
+      [{ any: { item: "1" } }],
+      "",
+    ],
+    ["may have JSON in it", call("move", value("list", '[{"x": 1}]')), [{ list: [{ x: 1 }] }], ""],
+    [
+      "may have other tags in a text",
+      call("move", value("path", "<invoke></path>")),
+      [{ path: "<invoke></path>" }],
+      "",
+    ],
+    [
+      "has no text beside a value",
+      call("move", value("to", "so", value("x", "1"))) + call("now"),
+      ["invalid_call", {}],
+      "",
+    ],
+    ["nor behind one", call("move", value("to", value("x", "1"), "so")) + call("now"), ["invalid_call", {}], ""],
+    ["has no other names in a list", call("move", value("list", item(), value("x", "1"))), ["invalid_call"], ""],
+    [
+      "has no name twice in an object",
+      call("move", value("to", value("x", "1"), value("x", "2"))),
+      ["invalid_call"],
+      "",
+    ],
+    [
+      "is none in a value without its end",
+      call("move", tag("path"), "a", value("x", "1")) + call("now"),
+      ["invalid_call", {}],
+      "",
+    ],
+    [
+      "is none at the end of another value",
+      call("move", tag("path"), "a", tag("/x")) + call("now"),
+      ["invalid_call", {}],
+      "",
+    ],
+    [
+      "is none with a mark alone in it",
+      call("move", value("path", "]<]minimax[>[ so")) + call("now"),
+      ["invalid_call", {}],
+      "",
+    ],
+    [
+      "is none that is about others",
+      call("move", value("path", section(call("now"), call("now")))) + call("now"),
+      ["invalid_call", {}],
+      "",
+    ],
+    [
+      "nor in words",
+      call("move", value("path", `a ${section(call("now"), call("now"))}.`)) + call("now"),
+      ["invalid_call", {}],
+      "",
+    ],
+    ["has no words between its values", call("move", "so") + call("now"), ["invalid_call", {}], ""],
+    ["is cut in a value", call("move", value("to", value("x", "1"))).slice(0, -50), ["truncated"], ""],
+    ["is cut in a tag", `${tag("tool_call")}\n${call("now")}\n]<]mini`, [{}], ""],
+    ["is none in code", `\`${call("now")}\``, [], `\`${call("now")}\``],
+  ])("%s: %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("invoke"), text, outcomes, said, [move, now]);
+  });
+});
+
 describe("a call of xtml", () => {
   const tag = (head: string) => `<|open|>${head}<|sep|>`;
   const end = (head: string) => `<|close|>${head}<|sep|>`;
@@ -1496,6 +1654,16 @@ describe.each<[NotationName, Tags]>([
     },
   ],
   [
+    "invoke",
+    {
+      form: "in the words of MiniCPM5",
+      calls: (...calls) => calls.join("\n"),
+      call: (tool, ...values) => `<function name="${tool}">\n${values.join("")}</function>`,
+      value: (key, text) => `<param name="${key}">${text}</param>\n`,
+      unclosed: (key, text) => `<param name="${key}">${text}\n`,
+    },
+  ],
+  [
     "xtml",
     {
       calls: (...calls) => `<|open|>tools<|sep|>\n${calls.join("\n")}\n<|close|>tools<|sep|>`,
@@ -1653,6 +1821,12 @@ describe("a value full of tags that have no end", () => {
       '<|open|>call tool="f"<|sep|><|open|>argument key="content" type="string"<|sep|>',
       "<|open|>argument ",
       "<|close|>argument<|sep|><|close|>call<|sep|>",
+    ],
+    [
+      "invoke",
+      ']<]minimax[>[<invoke name="f">]<]minimax[>[<content>',
+      "]<]minimax[>",
+      "]<]minimax[>[</content>]<]minimax[>[</invoke>",
     ],
     ["glm", "<tool_call>f<arg_key>content</arg_key><arg_value>", "<arg_key", "</arg_value></tool_call>"],
   ])("%s: is read as fast as one of tags that have one", async (name, head, tag, tail) => {

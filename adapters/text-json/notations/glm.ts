@@ -159,7 +159,6 @@ function tagsOf(suffix: string, isSection: boolean): TagNotation {
     callEnd,
     parameterEnd: valueEnd,
     sectionEnds,
-    hasLines: false,
     isCommon: false,
     tagAt(text, at, isInValue) {
       const found = lookFor(text, at, words);

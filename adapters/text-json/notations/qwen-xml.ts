@@ -63,7 +63,7 @@ const tags: TagNotation = {
   callEnd: FUNCTION_END,
   parameterEnd: PARAMETER_END,
   sectionEnds: CLOSES,
-  hasLines: true,
+  around: ["\n", "\n"],
   isCommon: true,
   tagAt(text, at, isInValue) {
     const found = lookFor(text, at, WORDS);
