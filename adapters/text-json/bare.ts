@@ -109,17 +109,22 @@ function endOfGap(text: string, from: number): number {
   return at;
 }
 
-/** What follows a bracket: the head of a call, or that of the first call in a list. */
+/**
+ * What follows a bracket: the head of a call, or that of the first call in a list.
+ *
+ * @param isBesideTools whether descriptions of tools may stand in the same place
+ */
 export function headOfCalls(
   bracket: string | undefined,
   text: string,
   at: number,
   context: TextContext,
+  isBesideTools = false,
 ): "yes" | "maybe" | "none" {
-  if (bracket === "{") return headOfCall(text, at, context);
+  if (bracket === "{") return headOfCall(text, at, context, isBesideTools);
   const begin = skipSpace(text, at);
   if (bracket === "[" && begin === text.length) return "maybe";
-  return bracket === "[" && text[begin] === "{" ? headOfCall(text, begin + 1, context) : "none";
+  return bracket === "[" && text[begin] === "{" ? headOfCall(text, begin + 1, context, isBesideTools) : "none";
 }
 
 const KEYS = ["name", "function", "type", "arguments", "parameters"].map((key) => `"${key}"`);
@@ -128,9 +133,9 @@ const KEYS = ["name", "function", "type", "arguments", "parameters"].map((key) =
  * What follows `{`: the name of a tool, then the beginning of its arguments. `parameters` inside a `function` object
  * describe a tool.
  */
-function headOfCall(text: string, from: number, context: TextContext): "yes" | "maybe" | "none" {
+function headOfCall(text: string, from: number, context: TextContext, isBesideTools = false): "yes" | "maybe" | "none" {
   let isNamed = false;
-  let isNested = false;
+  let isNested = isBesideTools;
   for (let at = from; ;) {
     at = skipSpace(text, at);
     const key = lookFor(text, at, KEYS);

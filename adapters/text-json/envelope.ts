@@ -11,11 +11,22 @@ export interface EnvelopeForm extends Pick<JsonBlockParts, "ends" | "nexts"> {
   readonly endsWith?: "json" | "line" | undefined;
   /** The only key of a call is its name: `{"f": {…}}`. */
   readonly isKeyed?: boolean | undefined;
+  /** Whether the objects that begin here are calls, if their first bracket does not tell. */
+  areCalls?(text: string, json: number): "yes" | "maybe" | "none";
 }
 
 /** A block of objects that are calls. */
-export function envelopeBlock(form: EnvelopeForm, writer: BlockWriter, context: TextContext): JsonBlock {
-  return new JsonBlock({ ...form, head: (text, at) => headOfEnvelopes(text, at, form) }, writer, context);
+export function envelopeBlock(
+  { areCalls, ...form }: EnvelopeForm,
+  writer: BlockWriter,
+  context: TextContext,
+): JsonBlock {
+  const head = (text: string, at: number) => {
+    const found = headOfEnvelopes(text, at, form);
+    const are = typeof found === "string" ? "yes" : (areCalls?.(text, found.json) ?? "yes");
+    return are === "yes" ? found : are;
+  };
+  return new JsonBlock({ ...form, head }, writer, context);
 }
 
 /** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */

@@ -26,7 +26,12 @@ const written: Readonly<Record<string, readonly string[]>> = {
     `<tool_call>\n${json}\n</tool_call>`,
     `\n\n\n<tool_call>\n${json}\n</tool_call>\n`,
   ],
-  "Qwen2.5-Coder": [json, JSON.stringify(JSON.parse(json), null, 2), `\`\`\`json\n${json}\n\`\`\``],
+  "Qwen2.5-Coder": [
+    json,
+    JSON.stringify(JSON.parse(json), null, 2),
+    `\`\`\`json\n${json}\n\`\`\``,
+    `<tools>\n${json}\n</tools>`,
+  ],
   xLAM: [`[${json}]`],
   "Granite 3, Phi-4-mini": [`<|tool_call|>[${json}]`, `<|tool_call|>[${json}]<|/tool_call|>`],
   "Hunyuan A13B, Jamba": [`<tool_calls>[${json}]</tool_calls>`, `<tool_calls>[\n  ${json}\n]</tool_calls>`],

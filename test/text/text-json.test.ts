@@ -288,6 +288,7 @@ describe("a call of hermes", () => {
 
   const keyed = (calls: string) => `<|tools_prefix|>${calls}<|tools_suffix|>`;
   const now = '{"name": "now", "arguments": {}}';
+  const tool = '{"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}';
   it.each<[string, string, unknown[], string]>([
     [
       "may be named by its key",
@@ -307,6 +308,22 @@ describe("a call of hermes", () => {
     ["may begin with a message", `So.<|message_sep|>\n\nfunction call<|role_sep|>\n${now}`, [{}], "So."],
     ["may follow another without an end", `<|function_call|>${now}<|function_call|>${now}`, [{}, {}], ""],
     ["may follow another in either form", `function call<|role_sep|>\n${now}\n`.repeat(2), [{}, {}], ""],
+    ["may stand where tools are described", `So. <tools>[${now}]</tools> and`, [{}], "So.  and"],
+    ["is no description", `<tools>${tool}</tools>`, [], `<tools>${tool}</tools>`],
+    ["is no list of them", `<tools>\n[${tool}]\n</tools>`, [], `<tools>\n[${tool}]\n</tools>`],
+    [
+      "is none by its name and parameters",
+      `<tools>${tool.slice(33, -1)}</tools>`,
+      [],
+      `<tools>${tool.slice(33, -1)}</tools>`,
+    ],
+    [
+      "is none of an unknown tool there",
+      `<tools>${now.replace("now", "x")}</tools>`,
+      [],
+      `<tools>${now.replace("now", "x")}</tools>`,
+    ],
+    ["is none of other tags", "<tools><tool>now</tool></tools>", [], "<tools><tool>now</tool></tools>"],
     ["is cut without its last bracket", `<|function_call|>${now.slice(0, -1)}`, ["truncated"], ""],
     ["is none behind words", `The mark <|function_call|> and ${now}`, [], `The mark <|function_call|> and ${now}`],
     ["is none in code", `\`<|function_call|>${now}\``, [], `\`<|function_call|>${now}\``],

@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { MESSAGE_ENDS } from "../bare.ts";
+import { headOfCalls, MESSAGE_ENDS } from "../bare.ts";
 import { envelopeBlock } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { offer, results, TOOL_RESPONSE, type JsonDialect } from "../prompt.ts";
@@ -9,17 +9,20 @@ interface Form {
   /** Without one, the block ends with its objects. */
   readonly close?: string;
   readonly isKeyed?: true;
+  /** The same marks stand around descriptions of tools: the first object must be the call of an existing one. */
+  readonly isBesideTools?: true;
 }
 
 /**
- * Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, LongCat, dots, Phi-4-mini, Command R and A,
- * InternLM, Apertus, GigaChat 3.1 and 3.0.
+ * Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, LongCat, dots, Qwen2.5-Coder, Phi-4-mini,
+ * Command R and A, InternLM, Apertus, GigaChat 3.1 and 3.0.
  */
 const FORMS: readonly Form[] = [
   ...["tool_call", "tool_calls", "TOOLCALL", "longcat_tool_call", "dots_function_call"].map((tag) => ({
     open: `<${tag}>`,
     close: `</${tag}>`,
   })),
+  { open: "<tools>", close: "</tools>", isBesideTools: true },
   { open: "<|tool_call|>", close: "<|/tool_call|>" },
   { open: "<|START_ACTION|>", close: "<|END_ACTION|>" },
   { open: "<|action_start|><|plugin|>", close: "<|action_end|>" },
@@ -44,6 +47,7 @@ const [CLOSE] = CLOSES as [string];
  * or a list of it, between marks of their own; GigaChat writes no end mark, Qwen2.5-Coder none at all.
  *
  * @see https://github.com/NousResearch/Hermes-Function-Calling
+ * @see https://github.com/ardanlabs/kronk/issues/944 for Qwen2.5-Coder
  */
 export const hermes: JsonDialect = {
   markers: [...OPENS, ...UNMARKED],
@@ -51,9 +55,10 @@ export const hermes: JsonDialect = {
   start: (writer, context) => (marker) => {
     const form = FORMS.find(({ open }) => open === marker);
     if (form === undefined) return unmarkedCalls(marker, [...CLOSES, ...MESSAGE_ENDS], writer, context);
-    const { close, isKeyed } = form;
+    const { close, isKeyed, isBesideTools } = form;
     if (close === undefined) return envelopeBlock({ ends: ENDS, nexts: NEXTS, endsWith: "line" }, writer, context);
-    return envelopeBlock({ ends: CLOSES, nexts: NEXTS, isKeyed }, writer, context);
+    const areCalls = (text: string, json: number) => headOfCalls(text[json], text, json + 1, context, true);
+    return envelopeBlock({ ends: CLOSES, nexts: NEXTS, isKeyed, ...(isBesideTools && { areCalls }) }, writer, context);
   },
   ends: CLOSES,
   describe: (tools) => `# Tools
