@@ -238,7 +238,7 @@ export class Envelopes implements JsonConsumer {
       // The id may follow, but models that send one usually send it first, and readers wait for the name.
       this.#call!.name(this.#name.trim(), this.#id);
     } else if (isId(key)) this.#id ??= textOf(this.#kept.join(""));
-    else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(decoded(this.#kept.join("")));
+    else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(textOf(this.#kept.join("")));
   }
 }
 
@@ -278,13 +278,5 @@ function textOf(json: string): string {
     return typeof value === "string" ? value : text;
   } catch {
     return text;
-  }
-}
-
-function decoded(json: string): string {
-  try {
-    return JSON.parse(json) as string;
-  } catch {
-    return json;
   }
 }

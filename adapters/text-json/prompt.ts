@@ -63,11 +63,8 @@ export function toolLines(tools: readonly ToolDescription[]): string {
 /** Names appear in JSON, or between marks that contain none of these characters. */
 export const anyName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_.-]/, maxLength: 128 });
 
-/** One character of such a name, or of what models write before it: `functions.` */
-export const NAME_CHARACTER = /[\w.\-/]/;
-
-/** The end of the name that begins here. */
+/** The end of the name that begins here. Models write some before it: `functions.` */
 export function endOfName(text: string, at: number): number {
-  while (at < text.length && NAME_CHARACTER.test(text[at]!)) at++;
+  while (at < text.length && /[\w.\-/]/.test(text[at]!)) at++;
   return at;
 }

@@ -130,28 +130,30 @@ function tagsOf(suffix: string, isSection: boolean): TagNotation {
     return found === "maybe" ? found : undefined;
   }
 
-  /** A key without the tag that begins it. It still ends what comes before it. */
-  function bareKeyAt(text: string, at: number): Tag | "maybe" | undefined {
+  /** The end of the key that begins here, where it is followed by the tag that ends it. */
+  function keyEndAt(text: string, at: number): number | "maybe" | undefined {
     const head = text.slice(at, at + MAX_NAME);
     const length = head.indexOf("<");
     if (length < 0) return head.length < MAX_NAME ? "maybe" : undefined;
     const end = look(text, at + length, keyEnd);
-    if (end === "yes") return { kind: "parameter", isEnd: false, end: at };
-    return end === "maybe" ? end : undefined;
+    return end === "yes" ? at + length : end === "maybe" ? end : undefined;
+  }
+
+  /** A key without the tag that begins it. It still ends what comes before it. */
+  function bareKeyAt(text: string, at: number): Tag | "maybe" | undefined {
+    const end = keyEndAt(text, at);
+    return typeof end === "number" ? { kind: "parameter", isEnd: false, end: at } : end;
   }
 
   /** The key and the beginning of its value are one tag. A key without a value is a parameter tag without a name. */
   function parameterAt(text: string, at: number): Tag | "maybe" {
     const broken: Tag = { kind: "parameter", isEnd: false, end: at };
-    const head = text.slice(at, at + MAX_NAME);
-    const length = head.indexOf("<");
-    if (length < 0) return head.length < MAX_NAME ? "maybe" : broken;
-    const end = look(text, at + length, keyEnd);
-    if (end !== "yes") return end === "maybe" ? "maybe" : broken;
-    const from = skipSpace(text, at + length + keyEnd.length);
+    const end = keyEndAt(text, at);
+    if (typeof end !== "number") return end ?? broken;
+    const from = skipSpace(text, end + keyEnd.length);
     const begin = from - at > 2 * MAX_NAME ? "no" : look(text, from, value);
     if (begin !== "yes") return begin === "maybe" ? "maybe" : broken;
-    return { kind: "parameter", isEnd: false, name: head.slice(0, length).trim(), end: from + value.length };
+    return { kind: "parameter", isEnd: false, name: text.slice(at, end).trim(), end: from + value.length };
   }
 
   return {

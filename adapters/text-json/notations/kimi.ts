@@ -1,3 +1,4 @@
+import { look, skipSpace } from "../../../src/text/look.ts";
 import { namedCall, type Head } from "../block.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 import { sectionNotation } from "../section.ts";
@@ -57,18 +58,16 @@ The results come back in the order of the calls, each below the id of its call.`
 /** Including the white space around it. */
 const MAX_ID = 200;
 
+/** An id contains neither white space nor a mark. */
 function headOf(text: string, at: number): Head | "maybe" | "none" {
-  const end = at + text.slice(at, at + MAX_ID + ARGUMENTS.length).indexOf(ARGUMENTS);
-  if (end >= at) {
-    const id = text.slice(at, end).trim();
-    if (!/^[^\s<]+$/.test(id)) return "none";
-    return { json: end + ARGUMENTS.length, begin: (writer, { tool }) => namedCall(writer, nameOf(id, tool), id) };
-  }
-  // An id contains neither white space nor a mark.
-  const mark = text.indexOf("<", at);
-  const before = text.slice(at, mark < 0 ? undefined : mark);
-  if (/\s/.test(before.trim()) || before.length > MAX_ID) return "none";
-  return mark < 0 || ARGUMENTS.startsWith(text.slice(mark)) ? "maybe" : "none";
+  const from = skipSpace(text, at);
+  const [id = ""] = /^[^\s<]*/.exec(text.slice(from, at + MAX_ID + 1)) ?? [];
+  const mark = skipSpace(text, from + id.length);
+  if (mark - at > MAX_ID) return "none";
+  const found = look(text, mark, ARGUMENTS);
+  if (found === "maybe") return found;
+  if (found === "no" || id === "") return "none";
+  return { json: mark + ARGUMENTS.length, begin: (writer, { tool }) => namedCall(writer, nameOf(id, tool), id) };
 }
 
 /** The id, if it names the function that is called; ids of other wires do not. */
