@@ -1167,6 +1167,21 @@ describe("a call of glm", () => {
     ["is none with the end of a value alone", now.replace("</", "</arg_value></") + now, ["invalid_call", {}], ""],
     ["is none without the end of a value", weather.replace("</arg_value>", "") + now, ["invalid_call", {}], ""],
     ["is none with words in it", weather.replace("</tool", "so</tool"), ["truncated"], ""],
+    [
+      "may have JSON in it",
+      '<tool_call>get_weather\n{"city": "</tool_call>"}\n</tool_call>',
+      [{ city: "</tool_call>" }],
+      "",
+    ],
+    [
+      "may have it behind a bracket",
+      `<tool_call>get_weather>{"city": "Oslo"}</tool_call>${now}`,
+      [{ city: "Oslo" }, {}],
+      "",
+    ],
+    ["may not have both", weather.replace("<arg", '{"city": "Oslo"}<arg'), ["truncated"], ""],
+    ["is cut in its JSON", '<tool_call>get_weather> {"city": "Oslo', ["truncated"], ""],
+    ["is cut before it", "<tool_call>now>", ["truncated"], ""],
     ["is cut in its name", "So: <tool_call>get_wea", ["truncated"], "So: "],
     ["is cut behind its name", "<tool_call>now\n", ["truncated"], ""],
     ["is cut in its end", `${now}<tool_call>now\n</tool_call`, [{}, "truncated"], ""],
@@ -1174,6 +1189,7 @@ describe("a call of glm", () => {
     ...[
       "The tag is <tool_call> alone.\n",
       "A <tool_call> is a call </tool_call>",
+      "<tool_call>now> is a call </tool_call>",
       "<tool_call></tool_call>",
       '<tool_call>{"name": "now"}</tool_call>',
       "<tool_call><function=now></function></tool_call>",
@@ -1367,7 +1383,7 @@ describe("a call of gemma", () => {
     };
     const exact = block("call:set{a:-1.5e3,b:[true,[],{}],c:null}");
     expect(await read("off", exact)).toEqual([{ a: -1500, b: [true, [], {}], c: null }]);
-    expect(await read("off")).toEqual(["invalid_json"]);
+    expect(await read("off")).toEqual(["truncated"]);
     expect(await read("syntax", text.replace(",g:1.", ""))).toEqual([
       { a: -1500, b: [true, [], {}], c: null, "d d": "007", e: null, f: ["x y"] },
     ]);

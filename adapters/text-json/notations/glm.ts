@@ -105,7 +105,7 @@ function tagsOf(suffix: string, isSection: boolean): TagNotation {
   /**
    * A word followed by a tag of the notation: other notations, and prose, use the same `<tool_call>`. The following tag
    * may be a wrong one: `<arg_key>` is sometimes left out (vllm-project/vllm#47190), and `</arg_value>` may occur without
-   * a parameter (fw-ai-external/python-sdk#119).
+   * a parameter (fw-ai-external/python-sdk#119). Arguments may be JSON (ml-explore/mlx-lm#792), behind a bracket or not.
    */
   function callAt(text: string, at: number): Tag | "maybe" | undefined {
     const from = skipSpace(text, at);
@@ -116,9 +116,16 @@ function tagsOf(suffix: string, isSection: boolean): TagNotation {
     const name = text.slice(from, nameEnd);
     // A word that ends with a full stop is the last of a sentence.
     if (!/^[\w-](?:.*[\w-])?$/.test(name)) return undefined;
-    const found = lookFor(text, end, [separator, ...behindName]);
+    const found = lookFor(text, end, [separator, ...behindName, "{", ">"]);
     if (typeof found !== "object") return found;
-    return { kind: "call", isEnd: false, name, end: found.word === separator ? end + separator.length : end };
+    const isOver = found.word === separator || found.word === ">";
+    const begin = isOver ? end + found.word.length : end;
+    if (found.word === ">") {
+      const json = skipSpace(text, begin);
+      if (json - at > MAX_NAME || (json < text.length && text[json] !== "{")) return undefined;
+      if (json === text.length) return "maybe";
+    }
+    return { kind: "call", isEnd: false, name, end: begin };
   }
 
   /** A value may quote any call: one with words in it, or of another notation that has the same tags. */
