@@ -36,7 +36,8 @@ export class DelimitedCall implements BlockReader {
   /** What closes the open brackets. */
   readonly #closers: string[] = [];
   #expected: "key" | "bare key" | "colon" | "value" | "bare value" | "next" | "end" | "close" | "nothing" = "key";
-  #key = "";
+  /** The key or the value that is open and stands between no delimiters. */
+  #bare = "";
   /** The open string's delimiter, or quote. */
   #quote = "";
   #isKey = false;
@@ -107,7 +108,7 @@ export class DelimitedCall implements BlockReader {
     if (this.#expected === "bare value" && mark === undefined && !/[,}\])]/.test(character)) {
       const end = /[,}\])<]/.exec(text.slice(at + 1));
       const until = end === null ? text.length : at + 1 + end.index;
-      this.#call!.args(text.slice(at, until));
+      this.#bare += text.slice(at, until);
       return until;
     }
     if (mark?.word === close || (mark?.word === open && this.#expected === "end")) {
@@ -148,6 +149,10 @@ export class DelimitedCall implements BlockReader {
         }
         break;
       case "bare value":
+        // Models leave out the delimiter that begins a string (sgl-project/sglang#39240).
+        this.#say(sign === quote ? JSON.stringify(this.#bare) : this.#bare);
+        this.#expected = "next";
+        return sign === quote ? at + quote.length : at;
       case "next":
         if (sign === this.#closers.at(-1)) return this.#close(at);
         if (sign !== ",") break;
@@ -158,6 +163,12 @@ export class DelimitedCall implements BlockReader {
       default:
     }
     return this.#refuse(REASONS[this.#expected] ?? REASONS.next, at);
+  }
+
+  /** Writes what has stood between no delimiters. */
+  #say(json: string): void {
+    this.#call!.args(json);
+    this.#bare = "";
   }
 
   #open(closer: string, bracket: string, at = 0): number {
@@ -178,15 +189,14 @@ export class DelimitedCall implements BlockReader {
     for (let at = from; at < text.length; at++) {
       const character = text[at]!;
       if (character === ":" || character === "=") {
-        this.#call!.args(`${JSON.stringify(this.#key.trim())}:`);
-        this.#key = "";
+        this.#say(`${JSON.stringify(this.#bare.trim())}:`);
         this.#expected = "value";
         return at + 1;
       }
-      if (/[,{}[\]<"]/.test(character) || this.#key.length === MAX_KEY) {
+      if (/[,{}[\]<"]/.test(character) || this.#bare.length === MAX_KEY) {
         return this.#refuse("a key is not followed by a colon", at);
       }
-      this.#key += character;
+      this.#bare += character;
     }
     return text.length;
   }

@@ -1320,6 +1320,11 @@ describe("a call of gemma", () => {
     ["may have delimited keys", weather.replace("city", quoted("city")), [{ city: "Oslo" }], ""],
     ["may have its keys and strings as JSON", block('call:get_weather{"city":"Os\\u006co"}'), [{ city: "Oslo" }], ""],
     ["may lack its first word", weather.replace("call:", ":"), [{ city: "Oslo" }], ""],
+    ["may lack the beginning of a string", weather.replace('<|"|>', ""), [{ city: "Oslo" }], ""],
+    ["or of one with quotes in it", weather.replace('<|"|>Oslo', 'the "O"\\n'), [{ city: 'the "O"\\n' }], ""],
+    ["or of one like a word", weather.replace('<|"|>Oslo', "null"), [{ city: "null" }], ""],
+    ["but not of one with a comma", weather.replace('<|"|>Oslo', "Oslo, NO") + now, ["invalid_call", {}], ""],
+    ["nor with another string behind it", weather.replace('<|"|>Oslo', 'Os<|"|>lo') + now, ["invalid_call", {}], ""],
     ["may be written like one of Python", block('call:get_weather(city="Oslo")'), [{ city: "Oslo" }], ""],
     [
       "may mix the two",
@@ -1383,7 +1388,7 @@ describe("a call of gemma", () => {
     };
     const exact = block("call:set{a:-1.5e3,b:[true,[],{}],c:null}");
     expect(await read("off", exact)).toEqual([{ a: -1500, b: [true, [], {}], c: null }]);
-    expect(await read("off")).toEqual(["truncated"]);
+    expect(await read("off")).toEqual(["invalid_json"]);
     expect(await read("syntax", text.replace(",g:1.", ""))).toEqual([
       { a: -1500, b: [true, [], {}], c: null, "d d": "007", e: null, f: ["x y"] },
     ]);
