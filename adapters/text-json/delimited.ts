@@ -3,7 +3,6 @@ import { Kept } from "../../src/text/kept.ts";
 import { find, isSpace, look, lookFor, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
-import { endOfName } from "./prompt.ts";
 
 /** The marks of a call whose strings stand between delimiters. */
 export interface Delimiters {
@@ -274,9 +273,10 @@ function headAt(text: string, from: number): { name: string; closer: string; end
   if (at === text.length) return "maybe";
   if (text[at] !== ":") return "none";
   at = skipSpace(text, at + 1);
-  const nameEnd = endOfName(text, at);
-  const bracket = skipSpace(text, nameEnd);
+  // With the names of servers before it (jundot/omlx#1830): the model is told which tools there are.
+  const [name = ""] = /^[\w.\-/]+(?::[\w.\-/]*)*/.exec(text.slice(at)) ?? [];
+  const bracket = skipSpace(text, at + name.length);
   if (bracket === text.length) return "maybe";
-  if (nameEnd === at || (text[bracket] !== "{" && text[bracket] !== "(")) return "none";
-  return { name: text.slice(at, nameEnd), closer: text[bracket] === "{" ? "}" : ")", end: bracket + 1 };
+  if (name === "" || (text[bracket] !== "{" && text[bracket] !== "(")) return "none";
+  return { name, closer: text[bracket] === "{" ? "}" : ")", end: bracket + 1 };
 }

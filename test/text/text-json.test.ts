@@ -1325,6 +1325,8 @@ describe("a call of gemma", () => {
     ["or of one like a word", weather.replace('<|"|>Oslo', "null"), [{ city: "null" }], ""],
     ["but not of one with a comma", weather.replace('<|"|>Oslo', "Oslo, NO") + now, ["invalid_call", {}], ""],
     ["nor with another string behind it", weather.replace('<|"|>Oslo', 'Os<|"|>lo') + now, ["invalid_call", {}], ""],
+    ["may have a namespace", weather.replace("call:", "call:default_api:"), [{ city: "Oslo" }], ""],
+    ["is of no tool in any other", weather.replace("call:", "call:maps:mcp:"), ["unknown_tool"], ""],
     ["may be written like one of Python", block('call:get_weather(city="Oslo")'), [{ city: "Oslo" }], ""],
     [
       "may mix the two",
