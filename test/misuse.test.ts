@@ -126,7 +126,7 @@ it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
 it("tools by name, as other libraries take them, are refused with what to pass instead", () => {
   const byName = { ask: defineTool({ name: "ask", inputSchema: jsonSchema({ type: "object" }) }) } as never;
   for (const { adapter } of readers)
-    expect(() => adapter.tools(byName)).toThrow(/Object\.values\(tools\), .*got object/);
+    expect(() => adapter.tools(byName)).toThrow(/Object\.values\(tools\), .*got an object/);
 });
 
 it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(

@@ -1,5 +1,5 @@
 import { checkMs } from "../time.ts";
-import { typeName } from "../tool/option-names.ts";
+import { kindOf } from "../schema/json.ts";
 import type { ApprovalAsk, Principal } from "./approvals/types.ts";
 
 /**
@@ -49,19 +49,19 @@ export interface ExecutionContext {
 /** @throws TypeError that says what to do, if the context makes no sense */
 export function checkContext(context: ExecutionContext): void {
   if (typeof context !== "object" || context === null) {
-    throw new TypeError(`execute() takes a context with a runId: execute(use, { runId }); got ${typeName(context)}.`);
+    throw new TypeError(`execute() takes a context with a runId: execute(use, { runId }); got ${kindOf(context)}.`);
   }
   const { runId, principal, signal, timeoutMs, approvalTimeoutMs } = context;
   if (typeof runId !== "string" || runId === "") {
     throw new TypeError(
-      `The context needs the runId of the run that the call belongs to, a text; got ${typeName(runId)}.`,
+      `The context needs the runId of the run that the call belongs to, a text; got ${kindOf(runId)}.`,
     );
   }
   if (principal !== undefined && (typeof principal?.id !== "string" || principal.id === "")) {
-    throw new TypeError(`A principal is an object with an id: { id: "anna" }; got ${typeName(principal)}.`);
+    throw new TypeError(`A principal is an object with an id: { id: "anna" }; got ${kindOf(principal)}.`);
   }
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
-    throw new TypeError(`signal is an AbortSignal, got ${typeName(signal)}.`);
+    throw new TypeError(`signal is an AbortSignal, got ${kindOf(signal)}.`);
   }
   if (timeoutMs !== undefined) checkMs("timeoutMs", timeoutMs);
   if (approvalTimeoutMs !== undefined && !(typeof approvalTimeoutMs === "number" && approvalTimeoutMs >= 0)) {

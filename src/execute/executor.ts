@@ -1,8 +1,9 @@
 import { checkMs } from "../time.ts";
 import { storeKey, type Store } from "../store/store.ts";
+import { kindOf } from "../schema/json.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
-import { checkOptionNames, typeName, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { settle } from "./call-outcome.ts";
@@ -201,7 +202,7 @@ export class ToolExecutor {
     context: ExecutionContext,
     schedule: Schedule = this.schedule(),
   ): Promise<Outcome[]> {
-    if (!Array.isArray(uses)) throw new TypeError(`executeAll() takes a list of uses, got ${typeName(uses)}.`);
+    if (!Array.isArray(uses)) throw new TypeError(`executeAll() takes a list of uses, got ${kindOf(uses)}.`);
     checkContext(context);
     for (const use of uses) this.#checkUse(use, context);
     const places = uses.map((use) => schedule(this.#isSequential(use)));
@@ -223,7 +224,7 @@ export class ToolExecutor {
    */
   undo(actionId: string, principal?: Principal, options: UndoOptions = {}): Promise<UndoOutcome> {
     if (typeof actionId !== "string" || actionId === "") {
-      throw new TypeError(`undo() takes the actionId of an outcome or event, got ${typeName(actionId)}.`);
+      throw new TypeError(`undo() takes the actionId of an outcome or event, got ${kindOf(actionId)}.`);
     }
     checkOptionNames("undo()", options, UNDO_OPTIONS);
     return this.#undoer.undo(actionId, principal, options);
@@ -264,7 +265,7 @@ export class ToolExecutor {
    * @returns a function that stops listening
    */
   listen(listener: EventListener): () => void {
-    if (typeof listener !== "function") throw new TypeError(`listen() takes a function, got ${typeName(listener)}.`);
+    if (typeof listener !== "function") throw new TypeError(`listen() takes a function, got ${kindOf(listener)}.`);
     return this.#deps.emitter.listen(listener);
   }
 
@@ -300,7 +301,7 @@ export class ToolExecutor {
 
   #checkUse(use: ToolUse, { uniqueIds }: ExecutionContext): void {
     if (typeof use?.take !== "function") {
-      throw new TypeError(`execute() takes a ToolUse of a stream or of tool.use(), got ${typeName(use)}.`);
+      throw new TypeError(`execute() takes a ToolUse of a stream or of tool.use(), got ${kindOf(use)}.`);
     }
     // A registry may have made it external for this executor alone. A call on record may have run before it was.
     const known = uniqueIds === true ? undefined : this.#deps.tools.get(use.name);

@@ -5,7 +5,7 @@ import { parseJson } from "../json/parse.ts";
 import type { ResultImage } from "../model.ts";
 import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
-import { typeName } from "../tool/option-names.ts";
+import { kindOf } from "../schema/json.ts";
 import type { CallRecord } from "./format.ts";
 import type { ToolResultInput } from "./types.ts";
 
@@ -207,5 +207,5 @@ function plain(value: unknown, id: string): unknown {
 }
 
 function invalid(what: string, expected: string, got: unknown): ToolError {
-  return new ToolError("invalid_result", `${what} is ${expected}, got ${typeName(got)}. Nothing was changed.`);
+  return new ToolError("invalid_result", `${what} is ${expected}, got ${kindOf(got)}. Nothing was changed.`);
 }

@@ -1,8 +1,8 @@
 import { checkContext } from "../execute/context.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
-import { getOwn } from "../schema/json.ts";
+import { getOwn, isRecord, kindOf } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";
-import { checkOptionNames, typeName, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
 import { checkMs } from "../time.ts";
@@ -42,7 +42,7 @@ export function checkParts(options: OrchestratorOptions): void {
   for (const name of ["onEvent", "trim", "prepareStep"] as const) {
     const value: unknown = options[name];
     if (value !== undefined && typeof value !== "function") {
-      throw new TypeError(`${name} is a function, got ${typeName(value)}.`);
+      throw new TypeError(`${name} is a function, got ${kindOf(value)}.`);
     }
   }
 }
@@ -54,7 +54,7 @@ export function checkRunOptions(options: RunOptions): void {
   for (const name of ["input", "instructions", "behavior"] as const) {
     const value = options[name];
     if (value !== undefined && typeof value !== "string")
-      throw new TypeError(`${name} is a text, got ${typeName(value)}.`);
+      throw new TypeError(`${name} is a text, got ${kindOf(value)}.`);
   }
   // Providers refuse an empty text, and every later request with it in the history. Next to messages it is left out.
   if (input?.trim() === "" && !(Array.isArray(messages) && messages.length > 0))
@@ -92,10 +92,10 @@ export function checkMessages(messages: unknown, model: Model, name = "messages"
 
 export function checkObjects(messages: unknown, model: Model, name: string): asserts messages is readonly object[] {
   if (!Array.isArray(messages))
-    throw new TypeError(`${name} is a list in the form of ${model.adapter.name}, got ${typeName(messages)}.`);
+    throw new TypeError(`${name} is a list in the form of ${model.adapter.name}, got ${kindOf(messages)}.`);
   for (const [index, message] of messages.entries()) {
     if (typeof message === "object" && message !== null) continue;
-    throw new TypeError(`${name}[${index}] is an object, got ${typeName(message)}.`);
+    throw new TypeError(`${name}[${index}] is an object, got ${kindOf(message)}.`);
   }
 }
 
@@ -112,17 +112,18 @@ export function paired(messages: readonly unknown[], model: Model, name: string)
 
 /** Checks what `prepareStep` returned for a step, in a run of this wire. */
 export function checkChange(change: StepChange, step: Step, wire: string, known: KnownTools): void {
-  if (typeName(change) !== "object") {
-    throw new TypeError(`prepareStep returns an object, { tools, stop, … }, or nothing; got ${typeName(change)}.`);
+  if (!isRecord(change as unknown)) {
+    throw new TypeError(`prepareStep returns an object, { tools, stop, … }, or nothing; got ${kindOf(change)}.`);
   }
   checkOptionNames("The result of prepareStep()", withoutGiven(change, step), CHANGE);
   const { model, tools, instructions, toolChoice } = change;
   if (model !== undefined && model?.adapter?.name !== wire) {
-    const got = model?.adapter?.name ?? typeName(model);
-    throw new TypeError(`prepareStep returned a model of ${got}; the run is in ${wire}.`);
+    const name = model?.adapter?.name;
+    const got = name === undefined ? `${kindOf(model)} for a model` : `a model of ${name}`;
+    throw new TypeError(`prepareStep returned ${got}; the run is in ${wire}.`);
   }
   if (instructions !== undefined && typeof instructions !== "string") {
-    throw new TypeError(`The instructions of prepareStep are a text, got ${typeName(instructions)}.`);
+    throw new TypeError(`The instructions of prepareStep are a text, got ${kindOf(instructions)}.`);
   }
   if (toolChoice !== undefined) checkedChoice(toolChoice);
   for (const { name } of tools === undefined ? [] : toolList(tools)) {
@@ -141,7 +142,7 @@ export function checkResumeOptions(options: ResumeOptions): void {
   checkOptionNames("resume()", options, RESUME_OPTIONS);
   const { approvals } = options;
   if (approvals !== undefined && !Array.isArray(approvals)) {
-    throw new TypeError(`approvals is a list of { id, decision }, got ${typeName(approvals)}.`);
+    throw new TypeError(`approvals is a list of { id, decision }, got ${kindOf(approvals)}.`);
   }
   checkRunContext(options);
 }

@@ -52,8 +52,9 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The kind of a value, as messages name it: `null`, `an array`, `a string`. */
+/** The kind of a value, as messages name it: `null`, `an array`, `a string`, `an empty string`. */
 export function kindOf(value: unknown): string {
+  if (value === "") return "an empty string";
   return value === null || value === undefined ? String(value) : article(Array.isArray(value) ? "array" : typeof value);
 }
 

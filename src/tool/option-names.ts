@@ -1,4 +1,4 @@
-import { unknownKey } from "../schema/json.ts";
+import { isRecord, kindOf, unknownKey } from "../schema/json.ts";
 
 /** All options of `T`, by name: one that is missing does not compile. */
 export type OptionNames<T> = Readonly<Record<keyof T, true>>;
@@ -13,19 +13,13 @@ export type OptionNames<T> = Readonly<Record<keyof T, true>>;
  */
 export function checkOptionNames(taker: string, options: object, known: Readonly<Record<string, true>>): void {
   const names = Object.keys(known);
-  if (typeName(options) !== "object") {
-    throw new TypeError(`${taker} takes an object, { ${names.join(", ")} }, got ${typeName(options)}.`);
+  if (!isRecord(options)) {
+    throw new TypeError(`${taker} takes an object, { ${names.join(", ")} }, got ${kindOf(options)}.`);
   }
   const unknown = unknownKey(options, names);
   if (unknown === undefined) return;
   const meant = didYouMean(unknown, names);
   throw new TypeError(`${taker} has no option ${JSON.stringify(unknown)}.${meant} It has ${names.join(", ")}.`);
-}
-
-export function typeName(value: unknown): string {
-  if (value === null) return "null";
-  if (value === "") return "an empty text";
-  return Array.isArray(value) ? "an array" : typeof value;
 }
 
 /** No option's name is longer. */

@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { kindOf } from "../schema/json.ts";
 import type { Tool } from "./tool.ts";
 
 /** Tools as a list, or anything that holds one (a `ToolRegistry`). */
@@ -79,7 +80,7 @@ function listOf(source: ToolSource): readonly Tool[] {
   const tools = isList(source) ? source : source?.tools?.();
   if (!Array.isArray(tools)) {
     throw new TypeError(
-      `tools are a list of tools, such as Object.values(tools), or a ToolRegistry, got ${typeof source}`,
+      `tools are a list of tools, such as Object.values(tools), or a ToolRegistry, got ${kindOf(source)}`,
     );
   }
   return tools;

@@ -282,10 +282,10 @@ describe("run()", () => {
 
   it.each<[string, object, RegExp]>([
     ["instructions that are no text", { instructions: ["Be brief."] }, /instructions is a text, got an array/],
-    ["a mode that is no text", { behavior: 5 }, /behavior is a text, got number/],
+    ["a mode that is no text", { behavior: 5 }, /behavior is a text, got a number/],
     ["messages that are no list", { messages: "Hi" }, /messages is a list/],
     ["nothing but white space", { input: " \n" }, /input is empty/],
-    ["a message that is none", { messages: ["Hi"] }, /messages\[0\] is an object, got string/],
+    ["a message that is none", { messages: ["Hi"] }, /messages\[0\] is an object, got a string/],
     [
       "a message in the form of another provider",
       {

@@ -232,16 +232,16 @@ describe("prepareStep", () => {
   });
 
   it.each<[message: RegExp, returned: unknown]>([
-    [/prepareStep returns an object, .*, or nothing; got string/, "stop"],
+    [/prepareStep returns an object, .*, or nothing; got a string/, "stop"],
     [/result of prepareStep\(\) has no option "activeTools".*It has model, messages, tools/, { activeTools: ["read"] }],
     [/Did you mean toolChoice\?/, { toolchoice: "none" }],
-    [/prepareStep returned a model of string; the run is in openai-chat/, { model: "gpt-5" }],
-    [/prepareStep\(\)\.messages is a list in the form of openai-chat, got string/, { messages: "Hi" }],
+    [/prepareStep returned a string for a model; the run is in openai-chat/, { model: "gpt-5" }],
+    [/prepareStep\(\)\.messages is a list in the form of openai-chat, got a string/, { messages: "Hi" }],
     [/prepareStep\(\)\.messages\[0\] is an object, got null/, { messages: [null] }],
     [/prepareStep\(\)\.messages\[0\] is not in the form of openai-chat/, { messages: [{ parts: [] }] }],
     [/a tool is made by defineTool/, { tools: ["read"] }],
     [/prepareStep returned a tool other, which new Orchestrator\(\) was not given/, { tools: [external("other")] }],
-    [/instructions of prepareStep are a text, got number/, { instructions: 5 }],
+    [/instructions of prepareStep are a text, got a number/, { instructions: 5 }],
     [/"auto", "none", "required".*got "any"/, { toolChoice: "any" }],
   ])("refuses what it may not return, %s, and the run can be resumed", async (message, returned) => {
     const model = scripted({ text: "Hi." });
@@ -255,7 +255,7 @@ describe("prepareStep", () => {
   });
 
   it.each<[message: RegExp, returned: unknown]>([
-    [/trim\(\) is a list in the form of openai-chat, got string/, "Hi"],
+    [/trim\(\) is a list in the form of openai-chat, got a string/, "Hi"],
     [/trim\(\)\[0\] is an object, got undefined/, [undefined]],
     [/trim\(\)\[0\] is not in the form of openai-chat: it has no role/, [{ content: "Hi" }]],
   ])("refuses what trim may not return, %s", async (message, returned) => {
