@@ -2,6 +2,7 @@ import type { Adapter, ToolsOptions } from "./adapter.ts";
 import type { ToolChoice } from "./tool/choice.ts";
 import type { ReadOptions, TurnStream } from "./read/index.ts";
 import type { Turn } from "./stream/events.ts";
+import { checkSpelling, type OptionNames } from "./tool/option-names.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
 import type { ToolUse } from "./tool/use.ts";
 
@@ -114,6 +115,31 @@ export interface Model<Message = any> extends Conversation<Message> {
 export interface ModelOptions extends ToolsOptions, Pick<ReadOptions, "limits" | "repair"> {
   /** Whether several calls may come in one turn, if the provider can say so. Default: as in the parameters. */
   readonly parallel?: boolean | undefined;
+}
+
+/** A client without the method is the caller's mistake; calling it would look like a lost connection. */
+export function checkClient(method: unknown, model: string, client: string): void {
+  if (typeof method !== "function") throw new TypeError(`${model} takes a client of ${client}, made by you.`);
+}
+
+const OPTIONS: OptionNames<ModelOptions> = { strict: true, onLoss: true, limits: true, repair: true, parallel: true };
+
+/**
+ * Invalid parameters, or just the model's name: the request would go out without them, or fail when it is sent.
+ *
+ * @param own the options that only this model has
+ */
+export function checkParams(
+  params: unknown,
+  model: string,
+  options: object = {},
+  own: Readonly<Record<string, true>> = {},
+): void {
+  if (typeof params !== "object" || params === null) {
+    const got = params === null ? "null" : typeof params;
+    throw new TypeError(`${model} takes the parameters of each request, { model, ... }, after the client, got ${got}.`);
+  }
+  checkSpelling(model, options, { ...OPTIONS, ...own });
 }
 
 /** The model's text as a message of its wire. */

@@ -24,18 +24,6 @@ export type Requested<Event> =
       }>;
     };
 
-/** A client without the method is the caller's mistake; calling it would look like a lost connection. */
-export function checkClient(method: unknown, model: string, client: string): void {
-  if (typeof method !== "function") throw new TypeError(`${model} takes a client of ${client}, made by you.`);
-}
-
-/** Invalid parameters, or just the model's name: the request would go out without them, or fail when it is sent. */
-export function checkParams(params: unknown, model: string): void {
-  if (typeof params === "object" && params !== null) return;
-  const got = params === null ? "null" : typeof params;
-  throw new TypeError(`${model} takes the parameters of each request, { model, ... }, after the client, got ${got}.`);
-}
-
 /** The stream, and what is known about the response. */
 export async function opened<Event>(requested: Requested<Event>): Promise<Opened<Event>> {
   if (!("withResponse" in requested)) return { events: await requested };

@@ -1,5 +1,13 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import { CohereClientV2 } from "cohere-ai";
+import OpenAI from "openai";
 import { describe, expect, it, vi } from "vitest";
 import { anthropic } from "../adapters/anthropic/index.ts";
+import { cohere } from "../adapters/cohere/index.ts";
+import { google } from "../adapters/google/index.ts";
+import { openaiChat } from "../adapters/openai-chat/index.ts";
+import { openaiResponses } from "../adapters/openai-responses/index.ts";
 import { discoverExecutables, loadExecutable } from "../src/executable/index.ts";
 import { approvalHandler, ApprovalService, approvalSession, approvalSockets } from "../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../src/execute/index.ts";
@@ -116,12 +124,48 @@ it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
   "%s refuses what is spelt like one of its options",
   (_, adapter) => {
     for (const [wrong, meant] of Object.entries({ tool: "tools", limit: "limits", abortSignal: "signal" })) {
-      const words = `${adapter.name}.read() and parse() have no option "${wrong}". Did you mean ${meant}?`;
+      const words = `${adapter.name}.read() or parse() has no option "${wrong}". Did you mean ${meant}?`;
       expect(() => adapter.read(new Response(""), { [wrong]: [] })).toThrow(words);
       expect(() => adapter.parse({}, { [wrong]: [] })).toThrow(words);
     }
+    for (const [wrong, meant] of Object.entries({ strickt: "strict", onloss: "onLoss" })) {
+      const words = `${adapter.name}.tools() has no option "${wrong}". Did you mean ${meant}?`;
+      expect(() => adapter.tools([], { [wrong]: true })).toThrow(words);
+    }
   },
 );
+
+describe("a model refuses what is spelt like one of its options", () => {
+  const all = { strict: true, onLoss: "ignore", limits: {}, repair: "off", parallel: false } as const;
+  it.each<[string, (options: object) => unknown, own?: object]>([
+    [
+      "openaiChat",
+      (options) => openaiChat.model(new OpenAI({ apiKey: "none" }), { model: "m" }, options),
+      { instructionsRole: "developer", alternatingRoles: true },
+    ],
+    ["openaiResponses", (options) => openaiResponses.model(new OpenAI({ apiKey: "none" }), { model: "m" }, options)],
+    [
+      "anthropic",
+      (options) => anthropic.model(new Anthropic({ apiKey: "none" }), { model: "m", max_tokens: 1 }, options),
+    ],
+    ["google", (options) => google.model(new GoogleGenAI({ apiKey: "none" }), { model: "m" }, options)],
+    ["cohere", (options) => cohere.model(new CohereClientV2({ token: "none" }), { model: "m" }, options)],
+  ])("%s", (name, make, own = {}) => {
+    for (const option of Object.keys({ ...all, ...own })) {
+      const wrong = option.toLowerCase().slice(0, -1);
+      expect(() => make({ [wrong]: true })).toThrow(
+        `${name}.model() has no option "${wrong}". Did you mean ${option}?`,
+      );
+    }
+    expect(make({ ...all, ...own, ofAnAdapterThatWrapsIt: true })).toMatchObject({
+      adapter: { tools: expect.any(Function) },
+    });
+  });
+});
+
+it("google.tools() refuses what is spelt like dialect", () => {
+  expect(() => google.tools([], { dialekt: "schema" } as object)).toThrow("Did you mean dialect?");
+});
 
 it("tools by name, as other libraries take them, are refused with what to pass instead", () => {
   const byName = { ask: defineTool({ name: "ask", inputSchema: jsonSchema({ type: "object" }) }) } as never;

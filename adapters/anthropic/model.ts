@@ -24,8 +24,8 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import type { Turn } from "../../src/stream/events.ts";
@@ -69,7 +69,7 @@ export function messagesModel(
   options: ModelOptions = {},
 ): Model<MessageParam> {
   checkClient(client?.messages?.create, "anthropic.model()", "@anthropic-ai/sdk");
-  checkParams(params, "anthropic.model()");
+  checkParams(params, "anthropic.model()", options);
   const { parallel, limits, repair } = options;
   const { tools: hosted = [], ...fields } = params;
   return {

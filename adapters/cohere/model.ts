@@ -3,8 +3,8 @@
 import type { Cohere } from "cohere-ai";
 import type { Adapter, ToolsOptions } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
-import { checkClient, checkParams, openTurn, responseInfo } from "../../src/open-turn.ts";
+import { checkClient, checkParams, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import { openTurn, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 
@@ -38,7 +38,7 @@ export function cohereModel(
   options: ModelOptions = {},
 ): Model<Cohere.ChatMessageV2> {
   checkClient(client?.chatStream, "cohere.model()", "cohere-ai, a CohereClientV2");
-  checkParams(params, "cohere.model()");
+  checkParams(params, "cohere.model()", options);
   const { limits, repair, strict, onLoss } = options;
   return {
     ...conversation,

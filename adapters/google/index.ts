@@ -4,8 +4,7 @@ import type { Content } from "@google/genai";
 /** @ts-ignore */
 import type { Content as LegacyContent } from "@google/generative-ai";
 import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "../../src/adapter.ts";
-import type { Model } from "../../src/model.ts";
-import { checkClient, checkParams } from "../../src/open-turn.ts";
+import { checkClient, checkParams, type Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { namespaced } from "../../src/tool/names.ts";
@@ -128,7 +127,7 @@ function model(
   );
   // A model of the older package has its own.
   const given = isGenai ? params : (params ?? {});
-  checkParams(given, "google.model()");
+  checkParams(given, "google.model()", options);
   return isGenai
     ? genaiModel(adapter, client, given as GenaiModelParams, options)
     : legacyModel(adapter, client, given as LegacyModelParams, options);

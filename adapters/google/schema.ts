@@ -33,6 +33,7 @@ import type { JsonSchema } from "../../src/schema/types.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
+import { checkSpelling } from "../../src/tool/option-names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { ToolsOptions } from "../../src/adapter.ts";
@@ -193,6 +194,7 @@ export function tools(source: ToolSource, options: GoogleToolsOptions = {}): Goo
   if (dialect !== "json-schema" && dialect !== "schema") {
     throw new TypeError(`dialect is "json-schema" or "schema", got ${JSON.stringify(dialect)}`);
   }
+  checkSpelling("google.tools()", options, { dialect: true });
   const key = dialect === "schema" ? "parameters" : "parametersJsonSchema";
   const functionDeclarations = lowerTools<GoogleFunctionDeclaration>(source, {
     adapter: "google",

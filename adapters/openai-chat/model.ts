@@ -8,8 +8,8 @@ import type {
 } from "openai/resources/chat/completions";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { textMessage } from "./messages.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
@@ -56,7 +56,7 @@ export function chatModel(
   options: ChatModelOptions = {},
 ): Model<ChatCompletionMessageParam> {
   checkClient(client?.chat?.completions?.create, "openaiChat.model()", "openai");
-  checkParams(params, "openaiChat.model()");
+  checkParams(params, "openaiChat.model()", options, { instructionsRole: true, alternatingRoles: true });
   const { instructionsRole = "system", alternatingRoles = false, parallel, limits, repair } = options;
   const { stream_options: streamOptions = { include_usage: true }, ...fields } = params;
   // "'parallel_tool_calls' is only allowed when 'tools' are specified": https://github.com/openai/swarm/issues/30

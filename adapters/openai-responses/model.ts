@@ -13,8 +13,8 @@ import type {
 } from "openai/resources/responses/responses";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import { isCall } from "./item.ts";
@@ -47,7 +47,7 @@ export function responsesModel(
   options: ModelOptions = {},
 ): Model<ResponseInputItem> {
   checkClient(client?.responses?.create, "openaiResponses.model()", "openai 5 or later");
-  checkParams(params, "openaiResponses.model()");
+  checkParams(params, "openaiResponses.model()", options);
   const { parallel, limits, repair } = options;
   const { tools: hosted = [], ...fields } = params;
   // Then the provider has the history, and in it the calls of the first results.

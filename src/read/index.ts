@@ -4,7 +4,7 @@ import { isResponse, openSource } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { Limits } from "../stream/limits.ts";
 import { TurnReader } from "../stream/turn.ts";
-import { didYouMean, type OptionNames } from "../tool/option-names.ts";
+import { checkSpelling, type OptionNames } from "../tool/option-names.ts";
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { finish, Pump, push } from "./pump.ts";
@@ -82,7 +82,8 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
   if (Array.isArray(options)) {
     throw new TypeError(`${adapter.name} takes tools among its options, { tools }, got a list.`);
   }
-  checkReadOptions(adapter.name, options);
+  // Without its tools, no input of a turn would be validated.
+  checkSpelling(`${adapter.name}.read() or parse()`, options, OPTIONS);
   const { tools, limits, repair, runId, signal } = options;
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${signal && typeof signal}.`);
@@ -92,15 +93,3 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
 }
 
 const OPTIONS: OptionNames<ReadOptions> = { tools: true, limits: true, repair: true, runId: true, signal: true };
-
-/**
- * Parsers may have options of their own, which are not known here: only what is spelt like one of ours is a mistake.
- * Without its tools, no input of a turn would be validated.
- */
-function checkReadOptions(adapter: string, options: object): void {
-  for (const name of Object.keys(options)) {
-    const meant = Object.hasOwn(OPTIONS, name) ? "" : didYouMean(name, Object.keys(OPTIONS));
-    if (meant !== "")
-      throw new TypeError(`${adapter}.read() and parse() have no option ${JSON.stringify(name)}.${meant}`);
-  }
-}

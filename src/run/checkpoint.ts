@@ -4,7 +4,7 @@ import { HeldEntry } from "../store/held.ts";
 import { BRIEFLY, outlast, putSurely } from "../store/outlast.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { updateEntry } from "../store/update.ts";
-import { typeName } from "../tool/option-names.ts";
+import { kindOf } from "../schema/json.ts";
 import { NOTHING_USED } from "./budgets.ts";
 import { busy } from "./errors.ts";
 import { damaged, readHead, readRow, VERSION, type Head, type Row, type RunLease } from "./format.ts";
@@ -141,7 +141,7 @@ function checkIds(rows: readonly Row[], { conversationId, runId }: Head): void {
 /** @throws TypeError for what is no id: `undefined` would be one that others have too */
 export function headKey(conversationId: string): string {
   if (typeof conversationId !== "string" || conversationId === "")
-    throw new TypeError(`A conversationId is a text, got ${typeName(conversationId)}.`);
+    throw new TypeError(`A conversationId is a text, got ${kindOf(conversationId)}.`);
   return storeKey("run", conversationId);
 }
 

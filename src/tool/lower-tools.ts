@@ -3,6 +3,7 @@ import { lowerSchema, type Loss, type Lowered, type OnLoss, type Rewrite } from 
 import { pointerSteps } from "../schema/pointer.ts";
 import { isFreeText } from "../schema/rewrites.ts";
 import type { JsonSchema } from "../schema/types.ts";
+import { checkSpelling, type OptionNames } from "./option-names.ts";
 import { toolList, toolsByName, type ToolSource } from "./tool-set.ts";
 import type { Tool } from "./tool.ts";
 
@@ -13,6 +14,8 @@ export interface ToolsOptions {
   /** For what the dialect cannot express. Default `"warn"`: one `console.warn` per tool. A function gets each loss. */
   readonly onLoss?: OnLoss | ((loss: Loss) => void) | undefined;
 }
+
+const OPTIONS: OptionNames<ToolsOptions> = { strict: true, onLoss: true };
 
 /** A tool in the provider's terms, before it takes the form of the provider's request. */
 export interface LoweredTool {
@@ -52,6 +55,7 @@ export interface Dialect<ToolParam> {
 export function lowerTools<ToolParam>(tools: ToolSource, dialect: Dialect<ToolParam>): ToolParam[] {
   const { adapter, options = {} } = dialect;
   const { strict = false, onLoss = "warn" } = options;
+  checkSpelling(`${adapter}.tools()`, options, OPTIONS);
   checkOptions(strict, onLoss);
   if (dialect.takesText !== true) refuseText(adapter, tools);
 

@@ -22,6 +22,18 @@ export function checkOptionNames(taker: string, options: object, known: Readonly
   throw new TypeError(`${taker} has no option ${JSON.stringify(unknown)}.${meant} It has ${names.join(", ")}.`);
 }
 
+/**
+ * The same where there may be options that are not known here, such as those of an adapter that wraps this one: only
+ * what is spelt like a known one is a mistake.
+ */
+export function checkSpelling(taker: string, options: object, known: Readonly<Record<string, true>>): void {
+  const names = Object.keys(known);
+  for (const name of Object.keys(options)) {
+    const meant = names.includes(name) ? "" : didYouMean(name, names);
+    if (meant !== "") throw new TypeError(`${taker} has no option ${JSON.stringify(name)}.${meant}`);
+  }
+}
+
 /** No option's name is longer. */
 const MAX_LENGTH = 64;
 
