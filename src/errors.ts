@@ -137,10 +137,17 @@ export function isToolError(value: unknown): value is ToolError {
   }
 }
 
-/** An error's message, whatever realm it is from; for anything else that was thrown, its text. */
-export function messageOf(error: unknown): string {
-  const { message } = (error ?? {}) as { readonly message?: unknown };
-  return typeof message === "string" ? message : String(error);
+/** A text for what was thrown: anything can be thrown, even a value without a usable message. */
+export function messageOf(thrown: unknown): string {
+  try {
+    const { message } = (thrown ?? {}) as { readonly message?: unknown };
+    if (typeof message === "string" && message !== "") return message;
+    const text = String(thrown);
+    // The contents of such an object may be private: it is kept as the error's `cause`.
+    return text === "[object Object]" ? "an object without a message was thrown" : text;
+  } catch {
+    return "what was thrown cannot be shown";
+  }
 }
 
 /** At most `max` UTF-16 code units of a text, ending in `…` if it was longer; never cut inside a surrogate pair. */

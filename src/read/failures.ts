@@ -1,7 +1,6 @@
 /** The errors that end a turn before its provider does. */
-import { cut, isToolError, ToolError } from "../errors.ts";
+import { cut, isToolError, messageOf, ToolError } from "../errors.ts";
 import { kindOf } from "../source.ts";
-import { textOfThrown } from "../tool/thrown.ts";
 
 export function aborted(cause: unknown): ToolError {
   return new ToolError("aborted", "Reading was aborted.", { cause });
@@ -9,7 +8,7 @@ export function aborted(cause: unknown): ToolError {
 
 /** A malformed event must not throw, and nothing in it can be trusted. */
 export function unreadable(cause: unknown): ToolError {
-  return new ToolError("invalid_event", `An event of the stream cannot be read: ${textOfThrown(cause)}`, { cause });
+  return new ToolError("invalid_event", `An event of the stream cannot be read: ${messageOf(cause)}`, { cause });
 }
 
 /** What the source gave, as messages name it. */
@@ -48,7 +47,7 @@ export function refused(status: number, body: string, said?: ToolError): ToolErr
 export function lost(error: unknown): ToolError {
   if (isToolError(error)) return error;
   if (looked(() => isAbort(error))) return aborted(error);
-  const message = textOfThrown(error);
+  const message = messageOf(error);
   return looked(() => isProviders(error))
     ? new ToolError("provider_error", message, { cause: error })
     : new ToolError("connection_lost", `The connection was lost before the provider ended the turn: ${message}`, {

@@ -1,7 +1,6 @@
-import type { FailedCall, ToolCallError } from "../errors.ts";
+import { messageOf, type FailedCall, type ToolCallError } from "../errors.ts";
 import { emptiedMessage, exceedsDepth, isEmptied, jsonIn, parseJson, wellFormedJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
-import { textOfThrown } from "../tool/thrown.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { ToolCall } from "./call.ts";
@@ -112,7 +111,7 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
     // To an output with an adapter's mark (images, say), the adapter adds the note.
     return replies.result(use, note === undefined || isMarked(result) ? result : { note, output: result });
   } catch (cause) {
-    const why = textOfThrown(cause);
+    const why = messageOf(cause);
     return replies.error(use, `Tool ${use.name} has run, but its output cannot be sent: ${why}`);
   }
 }

@@ -1,5 +1,4 @@
-import { cut } from "../errors.ts";
-import { textOfThrown } from "./thrown.ts";
+import { cut, messageOf } from "../errors.ts";
 
 /**
  * The part of a handler's error that may reach the model and the events: its message, on one line, without details of
@@ -7,7 +6,7 @@ import { textOfThrown } from "./thrown.ts";
  * are removed. The error itself stays the `cause`.
  */
 export function safeMessage(error: unknown): string {
-  let text = textOfThrown(error).slice(0, MAX_READ);
+  let text = messageOf(error).slice(0, MAX_READ);
   for (const secret of secrets()) text = text.replaceAll(secret, "[hidden]");
   text = text
     .slice(0, 4 * MAX_LENGTH)

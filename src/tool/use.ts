@@ -2,7 +2,6 @@ import { issuesText, messageOf, ToolCallError, ToolError, type FailedCall, type 
 import { isPromise } from "../promise.ts";
 import { approvalRule } from "./approval-rule.ts";
 import { isGenerator, settle, type HandlerResult } from "./progress.ts";
-import { textOfThrown } from "./thrown.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
 /** One repair made to a call, mostly to its arguments, for the log and for the user. */
@@ -356,7 +355,7 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
   #fail(cause: unknown): ToolCallError {
     this.#state = "failed";
     if (cause instanceof ToolCallError && cause.invocationId === this.invocationId) return (this.#error = cause);
-    const message = `Tool ${this.name} failed: ${textOfThrown(cause)}`;
+    const message = `Tool ${this.name} failed: ${messageOf(cause)}`;
     return (this.#error = new ToolCallError("execution_failed", message, this, { cause }));
   }
 
