@@ -235,17 +235,21 @@ describe("the peers of the benchmark", () => {
   });
 
   // They are installed by `npm run bench`, not with the library.
-  it.skipIf(!isInstalled()).each(PEER_WIRES)("come to the same calls, where `npm run bench` has installed them: %s", { timeout: 60_000 }, async (wire) => {
-    const { peers, failures } = await loadPeers(undefined, wire);
-    expect(failures).toEqual([]);
-    for (const name of ["W1", "W5"] as const) {
-      const stream = makeStream(wire, workloads[name].turn(200, 1), "event");
-      for (const peer of peers) {
-        if (name === "W5" && peer.readsText !== true) continue;
-        expect(await peer.wires[wire]!(stream), peer.name).toEqual(outcomeOf(stream));
+  it.skipIf(!isInstalled()).each(PEER_WIRES)(
+    "come to the same calls, where `npm run bench` has installed them: %s",
+    { timeout: 60_000 },
+    async (wire) => {
+      const { peers, failures } = await loadPeers(undefined, wire);
+      expect(failures).toEqual([]);
+      for (const name of ["W1", "W5"] as const) {
+        const stream = makeStream(wire, workloads[name].turn(200, 1), "event");
+        for (const peer of peers) {
+          if (name === "W5" && peer.readsText !== true) continue;
+          expect(await peer.wires[wire]!(stream), peer.name).toEqual(outcomeOf(stream));
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe("the sums of the benchmark", () => {

@@ -90,23 +90,19 @@ export function plainUse(use: ToolUse): Record<string, unknown> {
   return { invocationId, id, name, input, argsText, repairs, metadata };
 }
 
-/** With more, as for what is generated, more of a long body is tried. */
-const RUNS = Number(process.env["RUNS"] ?? 1);
-
-/** Shorter bodies are tried at every byte, longer ones, whose events are like theirs, at some. */
-const SHORT = 4096 * RUNS;
-const SEEDED_PLACES = 1000 * RUNS;
+/** Bodies up to this size are cut at every byte, larger ones at so many seeded places. */
+const EVERY_BYTE_UP_TO = 16 * 1024;
+const SEEDED_PLACES = 1000;
 
 /** Where to cut a body of this length. */
 export function places(length: number, random: () => number): number[] {
-  if (length <= SHORT) return Array.from({ length: length + 1 }, (_, at) => at);
+  if (length <= EVERY_BYTE_UP_TO) return Array.from({ length: length + 1 }, (_, at) => at);
   return Array.from({ length: SEEDED_PLACES }, () => Math.floor(random() * (length + 1)));
 }
 
-/** Splits a short body at every place: its first piece has each length below `size`, those behind it have `size`. */
+/** Splits a body at every place: its first piece has each length below `size`, those behind it have `size`. */
 export function* splits<Whole extends Uint8Array | string>(whole: Whole, size: number): Generator<Whole[]> {
-  for (let first = 0; first < size && first <= whole.length; first += Math.ceil(whole.length / SHORT) || 1)
-    yield piecesOf(whole, first, size);
+  for (let first = 0; first < size && first <= whole.length; first++) yield piecesOf(whole, first, size);
 }
 
 /** The first piece, which may be empty, and then pieces of one size. */

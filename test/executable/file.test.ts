@@ -111,16 +111,19 @@ describe("what cannot be run", () => {
     await expect(loadExecutable(program(answer(1)), { cwd })).rejects.toThrow("the working directory is not there");
   });
 
-  it.runIf(onLinux)("on Linux, a compiled program whose loader is not there, as on a system with another C library", async () => {
-    const bytes = readFileSync("/bin/true");
-    const at = bytes.indexOf("/lib");
-    bytes.write("/non", at, "latin1");
-    const error = await failure(loadExecutable(program(bytes)));
-    expect(error).toMatchObject({
-      code: "spawn_failed",
-      message: expect.stringContaining("or the loader of a compiled program, is not there (ENOENT)"),
-    });
-  });
+  it.runIf(onLinux)(
+    "on Linux, a compiled program whose loader is not there, as on a system with another C library",
+    async () => {
+      const bytes = readFileSync("/bin/true");
+      const at = bytes.indexOf("/lib");
+      bytes.write("/non", at, "latin1");
+      const error = await failure(loadExecutable(program(bytes)));
+      expect(error).toMatchObject({
+        code: "spawn_failed",
+        message: expect.stringContaining("or the loader of a compiled program, is not there (ENOENT)"),
+      });
+    },
+  );
 
   it.each(["tool", "./tool", "../tool"])("%s: a relative path is a mistake of the caller's", async (path) => {
     await expect(loadExecutable(path)).rejects.toThrow(TypeError);

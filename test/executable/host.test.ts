@@ -52,15 +52,18 @@ describe.runIf(onLinux)("on Linux, when the host ends, what it started ends", ()
   });
 });
 
-it.runIf(onLinux)("on Linux, no room for more open files is an error with a code, and ends nobody's process", async () => {
-  const tiny = program(shTool(`sleep 0.1; echo '{"success":true,"result":"room"}'`));
-  const { closed, printed } = startHost(tiny, "many", {}, "ulimit -n 60");
-  expect(await closed).toBe(0);
-  const [codes, last] = printed().split("\n");
-  expect(last).toBe("room");
-  expect(["done", "spawn_failed"]).toEqual(expect.arrayContaining(JSON.parse(codes!) as string[]));
-  expect(codes).toContain("spawn_failed");
-});
+it.runIf(onLinux)(
+  "on Linux, no room for more open files is an error with a code, and ends nobody's process",
+  async () => {
+    const tiny = program(shTool(`sleep 0.1; echo '{"success":true,"result":"room"}'`));
+    const { closed, printed } = startHost(tiny, "many", {}, "ulimit -n 60");
+    expect(await closed).toBe(0);
+    const [codes, last] = printed().split("\n");
+    expect(last).toBe("room");
+    expect(["done", "spawn_failed"]).toEqual(expect.arrayContaining(JSON.parse(codes!) as string[]));
+    expect(codes).toContain("spawn_failed");
+  },
+);
 
 it("no listener of ours stays when no program runs", async () => {
   const { closed, printed } = startHost(program(shTool(`echo '{"success":true}'`)), "listeners");
