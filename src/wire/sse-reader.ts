@@ -39,7 +39,8 @@ export class SseReader {
   feed(bytes: Uint8Array, offset: number): void {
     const utf8 = this.#utf8;
     this.#read(utf8.decode(bytes));
-    this.isIdle = this.#isFresh && !this.#isAfterCr && this.#kept.length === 0 && utf8.isWhole;
+    // After a CR, a LF that its CRLF may still have is an empty line between two events: it means nothing.
+    this.isIdle = this.#isFresh && this.#kept.length === 0 && utf8.isWhole;
     if (utf8.invalidAt !== undefined) this.#sink.fail(invalidUtf8Error(offset + utf8.invalidAt));
   }
 
