@@ -29,7 +29,7 @@ export interface ChatParserOptions {
 }
 
 /** Fields that are not read after the first chunk; on some servers id and time differ from chunk to chunk. */
-const UNREAD = { ignored: [["obfuscation"]], steady: [["id"], ["created"]] } as const;
+const UNREAD = { ignored: [["obfuscation"], ["id"], ["created"]] } as const;
 
 /**
  * Reads Chat Completions: chunks, a whole `chat.completion`, or the closing `"[DONE]"`. It only maps; the ToolBuffer

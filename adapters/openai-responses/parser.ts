@@ -35,12 +35,11 @@ import type { NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse
 /** The content index of a delta without one. */
 const NO_INDEX = -1;
 
-/** Where delta events have their piece, and the fields for counting and padding. */
+/** Where delta events have their piece, and the fields for counting, padding and ids. */
 const PLACES = {
   text: ["delta"],
   index: ["output_index"],
-  ignored: [["sequence_number"], ["obfuscation"]],
-  steady: [["item_id"]],
+  ignored: [["sequence_number"], ["obfuscation"], ["item_id"]],
 } as const;
 
 /** Reads the events of one response, or a whole response. */

@@ -7,18 +7,10 @@ import { SLOT, templateOf, type Template } from "./template.ts";
  * The template of one event that is a delta. The delta says what may change in similar events, so that one event is
  * enough; everything else is fixed, except for the spaces before the last bracket if it is padded with some.
  *
- * @param isOwn for this stream alone: the steady places are fixed, and so are the spaces. Faster, but fits fewer
- * events.
  * @returns `undefined` if the piece is not found, or its index is not a count
  */
-export function deltaTemplateOf(
-  event: PlainEvent,
-  places: readonly Place[],
-  delta: Delta<any>,
-  isOwn = false,
-): Template | undefined {
-  const { text, index, ignored = [], steady = [] } = delta;
-  const passedOver = isOwn ? ignored : [...ignored, ...steady];
+export function deltaTemplateOf(event: PlainEvent, places: readonly Place[], delta: Delta<any>): Template | undefined {
+  const { text, index, ignored = [] } = delta;
   const slots: Place[] = [];
   let textSlot = -1;
   let indexSlot = -1;
@@ -32,8 +24,8 @@ export function deltaTemplateOf(
       indexSlot = slots.length;
       slots.push(place);
     } else if (slot === SLOT.SPACES) {
-      if (!isOwn && start < end) slots.push(place);
-    } else if (slot !== undefined && passedOver.some((other) => isAt(path, other)))
+      if (start < end) slots.push(place);
+    } else if (slot !== undefined && ignored.some((other) => isAt(path, other)))
       slots.push(isString ? { ...place, slot: SLOT.IGNORED } : place);
   }
   if (textSlot === -1 || (index !== undefined && indexSlot === -1)) return undefined;

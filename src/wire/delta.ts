@@ -16,10 +16,8 @@ export interface Delta<Parser> {
   readonly text: EventPath;
   /** Where the number is that says what the piece belongs to; without it, no number may change. */
   readonly index?: EventPath;
-  /** Places that the parser does not read, and that may change with every event: counters, padding. */
+  /** Places that the parser does not read, and that may change with every event: counters, padding, ids. */
   readonly ignored?: readonly EventPath[];
-  /** Other places it does not read, mostly the same throughout a stream: ids. */
-  readonly steady?: readonly EventPath[];
   /**
    * @param index 0 where the event has none
    * @returns false if only the event itself says what to do, and nothing was done

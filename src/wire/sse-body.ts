@@ -1,8 +1,6 @@
 import type { DataReader } from "./data.ts";
 import type { DecoderOptions } from "./decoder.ts";
-import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, lookAnew } from "./fit.ts";
-import { placesOf } from "./places.ts";
 import { SseReader } from "./sse-reader.ts";
 import { plainEventOf } from "./plain-event.ts";
 import type { Template } from "./template.ts";
@@ -14,8 +12,6 @@ const LF = 10;
 const CR = 13;
 /** Longer than any event that has a template. */
 const NEAR = 8192;
-/** After this many pieces a stream counts as long and gets a template of its own. */
-const LONG = 256;
 /** After this many events without a known template, the search for one ends. */
 const PATIENCE = 32;
 
@@ -34,9 +30,6 @@ export class SseBody {
   #fitted: Template | undefined;
   readonly #options: DecoderOptions;
   #reader: SseReader | undefined; // only a stream that needs it pays for it
-  /** Events since another template fitted, and how many make a template of this stream's own worthwhile. */
-  #run = 0;
-  #long = LONG;
   /** Events that fitted no template, before the first one that did. */
   #unknown = 0;
   #sawEvent = false; // one that the reader did not see
@@ -64,7 +57,6 @@ export class SseBody {
       const next = isBetween ? this.#match(bytes, at) : -1;
       const isKnown = next !== -1 && next - at <= this.#maxEventBytes;
       if (isKnown && this.#takeKnown(this.#fitted!)) {
-        if (++this.#run === this.#long) this.#specialise(bytes.subarray(at, next));
         this.#passed();
         at = next;
       } else {
@@ -90,18 +82,7 @@ export class SseBody {
     end = this.#templates.find(bytes, at, this.#fitted);
     if (end === -1) return -1;
     this.#fitted = this.#templates.found;
-    this.#run = 0;
     return end;
-  }
-
-  /** Many alike in a row share more than the events of all streams do. If this was wrong, it waits longer next time. */
-  #specialise(event: Uint8Array): void {
-    this.#long *= 2;
-    const { delta } = this.#fitted!;
-    if (delta === undefined) return;
-    // What fits such a template is a plain event with the delta's places.
-    const plain = plainEventOf(decodeUtf8(event)!)!;
-    this.#fitted = deltaTemplateOf(plain, placesOf(plain.data)!, delta, true)!;
   }
 
   /** The events of this stream are unlike any before and unlike each other. */

@@ -105,8 +105,8 @@ export function templateOf(
 
 const utf8 = new TextEncoder();
 
-/** As long as the longest event that may fit a template: a stream's own is made from one. */
-const scratch = new Uint8Array(16_384);
+/** No character takes more than three bytes. */
+const scratch = new Uint8Array(3 * MAX_LENGTH);
 const scratchView = new DataView(scratch.buffer);
 
 /**

@@ -680,9 +680,9 @@ describe("a stream", () => {
 });
 
 describe("a long stream", () => {
-  const delta: Delta<unknown> = { text: ["t"], ignored: [["n"]], steady: [["id"]], push: () => true };
+  const delta: Delta<unknown> = { text: ["t"], ignored: [["n"], ["id"]], push: () => true };
 
-  it("has a template of its own, and goes on where that fits no more", () => {
+  it("tries what fitted last first, whatever its ids and its padding", () => {
     const templates = new Templates(() => delta);
     const find = vi.spyOn(templates, "find");
     const texts: string[] = [];
