@@ -5,12 +5,11 @@ import type { Place } from "./places.ts";
 import type { PlainEvent } from "./plain-event.ts";
 import { templateOf, type Container, type Model, type Template } from "./template.ts";
 
-/** The texts at an event's places, to compare another one with; `undefined` where the next one differs in any case. */
+/** The texts at an event's places, to compare another one with; `undefined` where two have differed. */
 export type Sample = (string | undefined)[];
 
-/** A string with an escape differs even if it is the same: parallel calls begin with the same piece. */
 export function sampleOf({ data }: PlainEvent, places: readonly Place[]): Sample {
-  return places.map(({ start, end }) => data.slice(start, end)).map((text) => (text.includes("\\") ? undefined : text));
+  return places.map(({ start, end }) => data.slice(start, end));
 }
 
 /**
