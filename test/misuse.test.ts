@@ -111,6 +111,29 @@ describe("an option that does not exist is refused, for a rule or a limit with a
   });
 });
 
+describe("a rule that is no function is refused: one that cannot be asked denies, or hides, everything", () => {
+  const store = memoryStore();
+  const model = replayModel(anthropic, [""]);
+  it.each<[string, (wrong: object) => unknown, string[]]>([
+    [
+      "new ToolExecutor()",
+      (wrong) => new ToolExecutor({ tools: [], store, ...wrong }),
+      ["onEvent", "authorize", "mayUndo", "redact", "errorMessage", "executableDigest"],
+    ],
+    ["new Orchestrator()", (wrong) => new Orchestrator({ model, store, ...wrong }), ["onEvent", "trim", "prepareStep"]],
+    [
+      "new ApprovalService()",
+      (wrong) => new ApprovalService({ store, ...wrong }),
+      ["mayDecide", "validateInput", "onError", "now"],
+    ],
+  ])("%s", (_, make, names) => {
+    for (const name of names) {
+      expect(() => make({ [name]: true })).toThrow(new TypeError(`${name} is a function, got boolean.`));
+      expect(() => make({ [name]: undefined })).not.toThrow();
+    }
+  });
+});
+
 it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
   "%s is given tools among its options: else nothing would be validated",
   (_, adapter) => {

@@ -3,7 +3,7 @@ import { storeKey, type Store } from "../store/store.ts";
 import { kindOf } from "../schema/json.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { settle } from "./call-outcome.ts";
@@ -364,15 +364,8 @@ export function executableDigestOf({ metadata }: Tool): string | undefined | Pro
 
 function checkExecutorOptions(options: ToolExecutorOptions): void {
   checkOptionNames("new ToolExecutor()", options, EXECUTOR_OPTIONS);
-  const { store, onEvent, authorize, approvals } = options;
-  if (typeof store?.put !== "function") {
-    throw new TypeError("new ToolExecutor() needs a store: memoryStore(), sqliteStore(…) or redisStore(…).");
-  }
-  if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
-  if (authorize !== undefined && typeof authorize !== "function") throw new TypeError("authorize is a function.");
-  if (approvals !== undefined && typeof approvals?.request !== "function") {
-    throw new TypeError("approvals is an ApprovalService.");
-  }
+  checkServices("new ToolExecutor()", options);
+  checkFunctions(options, "onEvent", "authorize", "mayUndo", "redact", "errorMessage", "executableDigest");
   for (const name of ["timeoutMs", "leaseMs", "retryDelayMs"] as const) {
     const value = options[name];
     if (value !== undefined) checkMs(name, value);
@@ -382,5 +375,18 @@ function checkExecutorOptions(options: ToolExecutorOptions): void {
     if (value !== undefined && !(typeof value === "number" && value > 0)) {
       throw new TypeError(`${name} is a positive number, got ${String(value)}.`);
     }
+  }
+}
+
+/** @throws TypeError */
+export function checkServices(
+  taker: string,
+  { store, approvals }: Pick<ToolExecutorOptions, "store" | "approvals">,
+): void {
+  if (typeof store?.put !== "function") {
+    throw new TypeError(`${taker} needs a store: memoryStore(), sqliteStore(…) or redisStore(…).`);
+  }
+  if (approvals !== undefined && typeof approvals?.request !== "function") {
+    throw new TypeError("approvals is an ApprovalService.");
   }
 }

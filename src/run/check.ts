@@ -1,8 +1,9 @@
 import { checkContext } from "../execute/context.ts";
+import { checkServices } from "../execute/executor.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { getOwn, isRecord, kindOf } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
 import { checkMs } from "../time.ts";
@@ -13,7 +14,7 @@ import type { ResumeOptions, RunContext, RunOptions, Step, StepChange } from "./
 
 export function checkParts(options: OrchestratorOptions): void {
   checkOptionNames("new Orchestrator()", options, OPTIONS);
-  const { model, store, approvals, executor } = options;
+  const { model, approvals, executor } = options;
   const { retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
   checkMs("leaseMs", leaseMs);
   if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
@@ -25,12 +26,7 @@ export function checkParts(options: OrchestratorOptions): void {
   if (typeof model?.open !== "function") {
     throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
   }
-  if (typeof store?.put !== "function") {
-    throw new TypeError("new Orchestrator() needs a store: memoryStore(), sqliteStore(…) or redisStore(…).");
-  }
-  if (approvals !== undefined && typeof approvals?.request !== "function") {
-    throw new TypeError("approvals is an ApprovalService.");
-  }
+  checkServices("new Orchestrator()", options);
   if (executor !== undefined && typeof executor?.executeAll !== "function") {
     throw new TypeError("executor is a ToolExecutor.");
   }
@@ -39,12 +35,7 @@ export function checkParts(options: OrchestratorOptions): void {
     const what = executor.approvals === undefined ? "none" : "another one";
     throw new TypeError(`The executor asks the approvals it was made with, and has ${what}: give it this one.`);
   }
-  for (const name of ["onEvent", "trim", "prepareStep"] as const) {
-    const value: unknown = options[name];
-    if (value !== undefined && typeof value !== "function") {
-      throw new TypeError(`${name} is a function, got ${kindOf(value)}.`);
-    }
-  }
+  checkFunctions(options, "onEvent", "trim", "prepareStep");
 }
 
 /** Checks what the model would be asked with, and what would be stored for good. */

@@ -34,6 +34,15 @@ export function checkSpelling(taker: string, options: object, known: Readonly<Re
   }
 }
 
+/** Refuses an option that is there and no function. @throws TypeError */
+export function checkFunctions<T extends object>(options: T, ...names: readonly (keyof T & string)[]): void {
+  for (const name of names) {
+    const value: unknown = options[name];
+    if (value === undefined || typeof value === "function") continue;
+    throw new TypeError(`${name} is a function, got ${kindOf(value)}.`);
+  }
+}
+
 /** No option's name is longer. */
 const MAX_LENGTH = 64;
 

@@ -2,7 +2,7 @@ import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { createWakeUp } from "../../time.ts";
-import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import { checkFunctions, checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
 import type { ToolSource } from "../../tool/tool-set.ts";
 import { asJson, checkDecision, decided, validateWith, type ValidateInput } from "./decision.ts";
 import { approvalDigest } from "./digest.ts";
@@ -109,6 +109,7 @@ export class ApprovalService implements Approvals {
     const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = given;
     const { ttlMs = 86_400_000, retentionMs = Infinity, pollMs = 5_000, onError, now = Date.now } = given;
     if (typeof store?.put !== "function") throw new TypeError("new ApprovalService() needs a store: { store }");
+    checkFunctions(given, "mayDecide", "validateInput", "onError", "now");
     this.#store = store;
     this.#mayDecide = mayDecide;
     this.#allowSelfApproval = allowSelfApproval;
