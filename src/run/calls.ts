@@ -3,7 +3,7 @@ import { orderedText } from "../json/index.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
 import { jsonSchema } from "../schema/index.ts";
-import { ToolBuffer } from "../stream/buffer.ts";
+import { decideWhole } from "../stream/decide.ts";
 import type { Turn } from "../stream/events.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -28,18 +28,15 @@ export function useOf(call: CallRecord, tools: KnownTools): ToolUse | ToolCallEr
     const message = `The call of ${call.name} cannot be executed any more: there is no tool of that name.`;
     return new ToolCallError("unknown_tool", message, failedCall(call));
   }
-  const limits = { maxArgumentsLength: call.argsText.length + 1, maxDepth: 10_000 };
   // The repair policy of that time: what was repaired then is repaired now, by the same rules.
-  const buffer = new ToolBuffer([tool], { limits, ...(call.input !== undefined && { repair: "coerce" as const }) });
-  const chunk = { id: call.id, name: tool.name, argsTextDelta: call.argsText, done: true, metadata: call.metadata };
-  const read = [buffer.append(chunk), ...buffer.end("tool-use")].find((outcome) => outcome !== undefined);
+  const read = decideWhole(failedCall(call), tool, call.input === undefined ? undefined : "coerce");
   if (read instanceof ToolUse) {
     const { input, argsValue, repairs } = read;
     const own = { name: tool.name, tool, input: asShown(call, tool, input), argsValue, repairs };
     return new ToolUse({ ...failedCall(call), ...own });
   }
-  const message = `The call of ${call.name} cannot be executed any more: ${read?.message ?? "it cannot be read"}`;
-  return new ToolCallError(read?.code ?? "invalid_input", message, failedCall(call));
+  const message = `The call of ${call.name} cannot be executed any more: ${read.message}`;
+  return new ToolCallError(read.code, message, failedCall(call));
 }
 
 /** A default may differ each time (an id): the input that was shown is the one that runs, if the schema accepts it. */

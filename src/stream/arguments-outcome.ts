@@ -15,6 +15,8 @@ export interface ArgumentsFailure {
   readonly message: string;
 }
 
+type DepthLimit = Pick<Limits, "maxDepth">;
+
 export const TRUNCATED: ArgumentsFailure = {
   ok: false,
   code: "truncated",
@@ -29,7 +31,7 @@ export function outcomeOfText(
   text: string,
   parsed: Parsed | undefined,
   policy: RepairPolicy,
-  limits: Limits,
+  limits: DepthLimit,
   repairs: Repair[],
 ): ArgumentsOutcome {
   if (parsed === undefined) return repaired(text, policy, limits, repairs);
@@ -68,7 +70,7 @@ export function tooLong({ maxArgumentsLength }: Limits): ArgumentsFailure {
   };
 }
 
-export function tooDeep({ maxDepth }: Limits): ArgumentsFailure {
+export function tooDeep({ maxDepth }: DepthLimit): ArgumentsFailure {
   return { ok: false, code: "too_large", message: `nest deeper than ${maxDepth} levels (limits.maxDepth)` };
 }
 
@@ -87,7 +89,7 @@ export function parse(text: string, maxDepth = Infinity): Parsed | undefined {
   }
 }
 
-function encodedTwice(inner: string, policy: RepairPolicy, limits: Limits, repairs: Repair[]): ArgumentsOutcome {
+function encodedTwice(inner: string, policy: RepairPolicy, limits: DepthLimit, repairs: Repair[]): ArgumentsOutcome {
   if (inner.trim() === "" || inner.trim() === "null") return noArguments(inner, repairs);
   const value = policy === "coerce" ? parse(inner, limits.maxDepth)?.value : undefined;
   if (!isRecord(value)) return { ok: true, value: inner };
@@ -95,7 +97,7 @@ function encodedTwice(inner: string, policy: RepairPolicy, limits: Limits, repai
   return exactly(value, inner);
 }
 
-function repaired(text: string, policy: RepairPolicy, limits: Limits, repairs: Repair[]): ArgumentsOutcome {
+function repaired(text: string, policy: RepairPolicy, limits: DepthLimit, repairs: Repair[]): ArgumentsOutcome {
   const mended = repairJson(text, { maxDepth: limits.maxDepth });
   if (!mended.ok) {
     // An unescaped quote makes it unclear where its string ends, and so whether everything is there.

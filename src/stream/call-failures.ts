@@ -1,4 +1,5 @@
 import { cut, ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
+import type { Arguments } from "./arguments.ts";
 import { TRUNCATED } from "./arguments-outcome.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
@@ -6,7 +7,15 @@ import type { Limits } from "./limits.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { NamedTools } from "./router.ts";
 
-export function failedCall(state: CallState, input: unknown): FailedCall {
+/** What the outcome of a call is made of. */
+export type EndedCall = Pick<CallState, "invocationId" | "id" | "name" | "turnIndex" | "position"> & {
+  tool: Tool | undefined;
+  metadata: Record<string, unknown> | undefined;
+  readonly call: { readonly name: string | null };
+  readonly args: Pick<Arguments, "text" | "custom" | "repairs" | "isTextMade" | "partial" | "finish">;
+};
+
+export function failedCall(state: EndedCall, input: unknown): FailedCall {
   return {
     invocationId: state.invocationId,
     id: state.id,
@@ -19,11 +28,11 @@ export function failedCall(state: CallState, input: unknown): FailedCall {
   };
 }
 
-export function failure(state: CallState, code: ToolErrorCode, message: string): ToolCallError {
+export function failure(state: EndedCall, code: ToolErrorCode, message: string): ToolCallError {
   return new ToolCallError(code, message, failedCall(state, state.args.partial));
 }
 
-export function truncated(state: CallState, reason = TRUNCATED.message): ToolCallError {
+export function truncated(state: EndedCall, reason = TRUNCATED.message): ToolCallError {
   return failure(
     state,
     "truncated",

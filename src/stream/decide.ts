@@ -1,9 +1,9 @@
-import type { ToolCallError } from "../errors.ts";
+import type { FailedCall, ToolCallError } from "../errors.ts";
 import { kindOf } from "../schema/json.ts";
 import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
-import { invalidInput, ToolUse } from "../tool/use.ts";
-import { badArguments, failedCall, failure, truncated, unknownTool } from "./call-failures.ts";
-import type { CallState } from "./call.ts";
+import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
+import { noArguments, outcomeOfText, parse } from "./arguments-outcome.ts";
+import { badArguments, failedCall, failure, truncated, unknownTool, type EndedCall } from "./call-failures.ts";
 import type { NamedTools } from "./router.ts";
 import { validateInput, type InputValidation } from "./validate-input.ts";
 
@@ -14,7 +14,7 @@ import { validateInput, type InputValidation } from "./validate-input.ts";
  * @param repair overrides the tool's own policy
  */
 export function decide(
-  state: CallState,
+  state: EndedCall,
   tools: NamedTools | undefined,
   repair: RepairPolicy | undefined,
 ): ToolUse | ToolCallError {
@@ -52,8 +52,30 @@ export function decide(
   });
 }
 
+/**
+ * {@link decide} for a call of this tool whose arguments are all there, such as one that is on record.
+ *
+ * @param repair overrides the tool's own policy
+ */
+export function decideWhole(call: FailedCall, tool: Tool, repair: RepairPolicy | undefined): ToolUse | ToolCallError {
+  const { argsText: text } = call;
+  const metadata = { ...call.metadata };
+  const custom = metadata["custom"] === true;
+  const repairs: Repair[] = [];
+  const finish = (policy: RepairPolicy) => {
+    if (custom) return { ok: true, value: text } as const;
+    if (text.trim() === "") return noArguments(text, repairs);
+    return outcomeOfText(text, parse(text, MAX_DEPTH), policy, { maxDepth: MAX_DEPTH }, repairs);
+  };
+  const args = { text, custom, repairs, isTextMade: true, partial: undefined, finish };
+  return decide({ ...call, name: tool.name, metadata, tool, call: tool, args }, undefined, repair);
+}
+
+/** The limit of the stream that they came in has let them pass. */
+const MAX_DEPTH = 10_000;
+
 /** It refers to the result of another call, and is validated once that is filled in: until then it does not run. */
-function isDependent({ metadata }: CallState): boolean {
+function isDependent({ metadata }: EndedCall): boolean {
   return metadata?.["dependent"] === true;
 }
 

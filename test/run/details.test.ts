@@ -126,6 +126,41 @@ describe("what a handler is given", () => {
     expect(cold.write.inputs).toEqual([{ n: 5 }]);
   });
 
+  it.each([
+    "",
+    " \n",
+    "null",
+    "{}",
+    '{"n":5,"deep":{"list":[1,2.5,"\\ud83d\\ude00"]}}',
+    "{'n': 5,}",
+    '{"n":5}{"n":5}',
+    '{"n":"5"}',
+    JSON.stringify('{"n":5}'),
+  ])("is the same in every process, whatever the model wrote: %j", async (args) => {
+    const store = memoryStore();
+    const make = () => {
+      const inputSchema = z.looseObject({ n: z.number().optional() });
+      const write = counted("write", { needsApproval: true, repair: "coerce", inputSchema });
+      const model = scripted(({ messages }) =>
+        messages.length > 1 ? { text: "Done." } : { calls: [{ name: "write", args }] },
+      );
+      const approvals = new ApprovalService({ store });
+      return { write, orchestrator: new Orchestrator({ model, tools: [write.tool], store, approvals }) };
+    };
+    const inputs = [];
+    for (const isSame of [true, false]) {
+      const id = `c-${isSame}`;
+      const first = make();
+      const { pendingApprovals } = await first.orchestrator.run({ conversationId: id, input });
+      const { write, orchestrator } = isSame ? first : make();
+      const approvals = [{ id: pendingApprovals[0]!.id, decision: "approve" as const }];
+      expect(await orchestrator.resume(id, { approvals })).toMatchObject({ status: "completed" });
+      expect(write.inputs).toEqual([pendingApprovals[0]!.input]);
+      inputs.push(write.inputs);
+    }
+    expect(inputs[1]).toEqual(inputs[0]);
+  });
+
   it("is what its schema makes of it once, though the text was mended before", async () => {
     const store = memoryStore();
     const make = (repair: "coerce" | "off") => {
