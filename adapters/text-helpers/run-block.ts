@@ -4,7 +4,7 @@ import { setOwn } from "../../src/schema/json.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { resolveLimits } from "../../src/stream/limits.ts";
 import { validateInput } from "../../src/stream/validate-input.ts";
-import { approvalRule } from "../../src/tool/approval-rule.ts";
+import { approvalRule } from "../../src/tool/policy.ts";
 import { invalidInput, ToolUse, type GivenContext } from "../../src/tool/use.ts";
 import type { HelperMetadata } from "./calls.ts";
 import { valueAt, type Reference, type Step } from "./values.ts";

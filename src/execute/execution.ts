@@ -1,5 +1,5 @@
 import { isToolError } from "../errors.ts";
-import { approvalRule } from "../tool/approval-rule.ts";
+import { approvalRule } from "../tool/policy.ts";
 import { createWakeUp } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";

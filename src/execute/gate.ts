@@ -1,5 +1,4 @@
-import { approvalRule } from "../tool/approval-rule.ts";
-import type { PolicyContext } from "../tool/policy.ts";
+import { approvalRule, type PolicyContext } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
 import type { ActionInfo } from "./info.ts";

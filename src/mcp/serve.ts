@@ -2,7 +2,7 @@ import { isToolError, ToolError } from "../errors.ts";
 import { jsonIn } from "../json/parse.ts";
 import { isMarked, modelOutput, outputText } from "../stream/history.ts";
 import { isRecord } from "../schema/json.ts";
-import { approvalRule } from "../tool/approval-rule.ts";
+import { approvalRule } from "../tool/policy.ts";
 import { safeToolName } from "../tool/names.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { safeMessage } from "../tool/safe-message.ts";

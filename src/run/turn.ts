@@ -4,7 +4,7 @@ import { modelMessage, type Model } from "../model.ts";
 import type { FinishReason, StreamEvent, Turn } from "../stream/events.ts";
 import { isClean } from "../stream/finish-reason.ts";
 import { stopwatch } from "../time.ts";
-import { approvalRule } from "../tool/approval-rule.ts";
+import { approvalRule } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TurnRow } from "./format.ts";

@@ -74,6 +74,14 @@ export interface ToolPolicy<Input = any> {
   readonly maxCallsPerRun?: number | undefined;
 }
 
+/** A tool's approval rule, with the default that `irreversible` implies. */
+export function approvalRule({
+  irreversible = false,
+  needsApproval = irreversible,
+}: ToolPolicy): NonNullable<ToolPolicy["needsApproval"]> {
+  return needsApproval;
+}
+
 /**
  * Only the policy rules of a definition.
  *

@@ -27,50 +27,42 @@ export function toolsByName(source: ToolSource, nameOf?: (name: string) => strin
 }
 
 /**
- * The same, and also by their own and their qualified names, where no other tool has that name: servers know some tools
- * by themselves (`$web_search`), and models write names as they read them elsewhere.
- *
- * Most streams have the tools of the stream before: the result is cached with the first tool, as long as that lives, and
- * replaced when the list differs.
- *
- * @throws as {@link toolsByName}
- */
-export function toolsByEachName(source: ToolSource, nameOf?: (name: string) => string): ReadonlyMap<string, Tool> {
-  const tools = listOf(source);
-  const known = named.get(tools[0]!);
-  if (known?.nameOf === nameOf && known?.tools.length === tools.length && tools.every(isSame, known.tools))
-    return known.found;
-  const found = byName(tools, nameOf);
-  for (const key of ["name", "qualifiedName"] as const) {
-    for (const tool of tools) if (!found.has(tool[key])) found.set(tool[key], tool);
-  }
-  if (tools.length > 0) named.set(tools[0]!, { tools: [...tools], nameOf, found });
-  return found;
-}
-
-/**
  * What is made of the tools of a source: kept with the first tool, as long as that lives, and made again when the list
- * differs. A registry may grow and a server's tools may change, but hardly ever between two calls.
+ * differs. Most streams have the tools of the stream before: a registry may grow and a server's tools may change, but
+ * hardly ever between two calls.
+ *
+ * @param make may depend on one more value
  */
-export function onceForTools<Made>(make: (tools: readonly Tool[]) => Made): (source: ToolSource) => Made {
-  const kept = new WeakMap<Tool, { readonly tools: readonly Tool[]; readonly made: Made }>();
-  return (source) => {
+export function onceForTools<Made, By = void>(
+  make: (tools: readonly Tool[], by: By) => Made,
+): (source: ToolSource, by: By) => Made {
+  const kept = new WeakMap<Tool, { readonly tools: readonly Tool[]; readonly by: By; readonly made: Made }>();
+  return (source, by) => {
     const tools = listOf(source);
     const last = kept.get(tools[0]!);
-    if (last?.tools.length === tools.length && tools.every(isSame, last.tools)) return last.made;
-    const made = make(tools);
-    if (tools.length > 0) kept.set(tools[0]!, { tools: [...tools], made });
+    if (last?.tools.length === tools.length && last.by === by && tools.every(isSame, last.tools)) return last.made;
+    const made = make(tools, by);
+    if (tools.length > 0) kept.set(tools[0]!, { tools: [...tools], by, made });
     return made;
   };
 }
 
-interface Named {
-  readonly tools: readonly Tool[];
-  readonly nameOf: ((name: string) => string) | undefined;
-  readonly found: ReadonlyMap<string, Tool>;
-}
-
-const named = new WeakMap<Tool, Named>();
+/**
+ * The tools of a source by the names that `nameOf` makes of them, and also by their own and their qualified names, where
+ * no other tool has that name: servers know some tools by themselves (`$web_search`), and models write names as they
+ * read them elsewhere.
+ *
+ * @throws as {@link toolsByName}
+ */
+export const toolsByEachName = onceForTools(
+  (tools, nameOf: ((name: string) => string) | undefined): ReadonlyMap<string, Tool> => {
+    const found = byName(tools, nameOf);
+    for (const key of ["name", "qualifiedName"] as const) {
+      for (const tool of tools) if (!found.has(tool[key])) found.set(tool[key], tool);
+    }
+    return found;
+  },
+);
 
 function isSame(this: readonly Tool[], tool: Tool, index: number): boolean {
   return tool === this[index];

@@ -1,6 +1,6 @@
 import { issuesText, messageOf, ToolCallError, ToolError, type FailedCall, type Issue } from "../errors.ts";
 import { isPromise } from "../promise.ts";
-import { approvalRule } from "./approval-rule.ts";
+import { approvalRule } from "./policy.ts";
 import { isGenerator, settle, type HandlerResult } from "./progress.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
