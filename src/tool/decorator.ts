@@ -1,4 +1,4 @@
-import { createDecorations, type Decoration } from "./metadata.ts";
+import { addDecoration, decorationsOf, type Decoration } from "./metadata.ts";
 import { ToolError } from "../errors.ts";
 import type { InferOutput, SchemaSource } from "../schema/index.ts";
 import { kindOf } from "../schema/json.ts";
@@ -38,8 +38,6 @@ export interface ToolDecorator<Input> {
   ): void;
 }
 
-const decorations = createDecorations<ToolOptions>();
-
 /**
  * Makes a method a tool: `toolsOf()` finds it. On instance and static methods; inherited by subclasses.
  *
@@ -59,12 +57,12 @@ export function tool<const S extends SchemaSource>(options: ToolOptions<S>): Too
       const { kind, name: key, static: isStatic, private: isPrivate } = second;
       if (kind !== "method") throw notAMethod(key, `a ${kind}`);
       if (isPrivate) throw notAMethod(key, "a private method");
-      decorations.add(second.metadata ?? target, { key, isStatic, options });
+      addDecoration(second.metadata ?? target, { key, isStatic, options });
       return;
     }
     if (typeof second !== "string" && typeof second !== "symbol") throw notAMethod(undefined, "a class");
     if (typeof descriptor?.value !== "function") throw notAMethod(second, "no method");
-    decorations.add(target, { key: second, isStatic: typeof target === "function", options });
+    addDecoration(target, { key: second, isStatic: typeof target === "function", options });
   };
 }
 
@@ -86,12 +84,12 @@ function toolsOfOne(owner: object): Tool[] {
   }
   const isStatic = typeof owner === "function";
   const constructor = isStatic ? owner : Object.getPrototypeOf(owner)?.constructor;
-  const found = typeof constructor === "function" ? decorations.of(constructor, isStatic) : new Map();
+  const found = typeof constructor === "function" ? decorationsOf(constructor, isStatic) : new Map();
   if (found.size === 0) throw nothingFound(constructor, isStatic);
   return Array.from(found.values(), (decoration) => bind(owner, constructor.name, decoration));
 }
 
-function bind(owner: object, className: string, { key, options }: Decoration<ToolOptions>): Tool {
+function bind(owner: object, className: string, { key, options }: Decoration): Tool {
   const method: unknown = (owner as Record<PropertyKey, unknown>)[key];
   const qualifiedName = className === "" ? String(key) : `${className}.${String(key)}`;
   if (typeof method !== "function") {
@@ -125,7 +123,7 @@ function boundTo<Rule>(owner: object, rule: Rule): Rule {
 
 function nothingFound(constructor: unknown, isStatic: boolean): ToolError {
   const name = typeof constructor === "function" && constructor.name !== "" ? constructor.name : "the object";
-  const other = typeof constructor === "function" && decorations.of(constructor, !isStatic).size > 0;
+  const other = typeof constructor === "function" && decorationsOf(constructor, !isStatic).size > 0;
   const hint = isStatic
     ? `give an instance for its other methods: toolsOf(new ${name}())`
     : `give the class for its static methods: toolsOf(${name})`;
