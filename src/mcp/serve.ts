@@ -6,7 +6,7 @@ import { approvalRule } from "../tool/policy.ts";
 import { safeToolName } from "../tool/names.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
-import { onceForTools, toolList, type ToolSource } from "../tool/tool-set.ts";
+import { onceForTools, toolList, toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 
@@ -159,22 +159,12 @@ async function executeHere(use: ToolUse, context: Partial<ToolContext>): Promise
 }
 
 /** The tools as they are offered, by name. */
-const offered = onceForTools((tools): ReadonlyMap<string, Tool> => {
-  const byName = new Map<string, Tool>();
-  for (const tool of toolList(tools)) {
-    if (tool.mode === "external") continue;
-    const name = mcpName(tool.name);
-    const first = byName.get(name);
-    if (first !== undefined) {
-      throw new ToolError(
-        "duplicate_tool",
-        `MCP would know both ${first.qualifiedName} and ${tool.qualifiedName} as ${name}. Rename one of them.`,
-      );
-    }
-    byName.set(name, tool);
-  }
-  return byName;
-});
+const offered = onceForTools((tools) =>
+  toolsByName(
+    toolList(tools).filter(({ mode }) => mode !== "external"),
+    mcpName,
+  ),
+);
 
 function served(name: string, { description, inputSchema, outputSchema, effect }: Tool): ServedTool {
   return {

@@ -85,7 +85,7 @@ function byName(tools: readonly Tool[], nameOf?: (name: string) => string): Map<
     const name = nameOf === undefined ? tool.name : nameOf(tool.name);
     const first = found.get(name);
     if (first !== undefined) {
-      throw duplicateTool(first, tool, first.name === tool.name ? tool.name : `${name} at the provider`);
+      throw duplicateTool(first, tool, first.name === tool.name ? tool.name : `${name} on the wire`);
     }
     found.set(name, tool);
   }

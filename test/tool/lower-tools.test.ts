@@ -44,7 +44,7 @@ describe("lowerTools", () => {
   it("refuses two tools that the provider would know by one name, and names both", () => {
     const clash = () => lower([tool("math.add"), tool("math_add")]);
     expect(clash).toThrow(expect.objectContaining({ code: "duplicate_tool" }));
-    expect(clash).toThrow(/called math_add at the provider: one comes from math\.add, one from math_add/);
+    expect(clash).toThrow(/called math_add on the wire: one comes from math\.add, one from math_add/);
   });
 
   describe("strict", () => {
