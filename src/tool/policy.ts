@@ -83,14 +83,13 @@ export function approvalRule({
 }
 
 /**
- * Only the policy rules of a definition.
+ * Only the policy rules of a definition whose fields have been checked.
  *
- * @throws ToolError `invalid_tool` for an invalid rule
+ * @throws ToolError `invalid_tool` for rules that contradict each other
  */
 export function policyOf(definition: ToolPolicy & { readonly name: string }, effect: Effect): ToolPolicy {
-  checkFields(FIELDS, definition, definition.name);
   const policy: Record<string, unknown> = {};
-  for (const field of Object.keys(FIELDS)) {
+  for (const field of Object.keys(RULES)) {
     const value = definition[field as keyof ToolPolicy];
     if (value !== undefined) policy[field] = Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : value;
   }
@@ -125,7 +124,7 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 /** It results in a date, and dates have a maximum. */
 const isTtl = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 31_536_000_000_000;
 
-const FIELDS = {
+export const RULES = {
   behaviors: [isTexts, "a list of names"],
   needsApproval: [(value) => isBoolean(value) || isFunction(value), "a boolean or a function"],
   approvalMessage: [(value) => isText(value) || isFunction(value), "a text or a function"],
@@ -138,9 +137,6 @@ const FIELDS = {
   requires: [(value) => isText(value) || isTexts(value), "the name of a tool or a list of names"],
   maxCallsPerRun: [isCount, "a whole number from 0"],
 } satisfies Record<keyof ToolPolicy, Check>;
-
-/** The names of all rules. */
-export const RULES: readonly string[] = Object.keys(FIELDS);
 
 function invalid(name: string, what: string): ToolError {
   return new ToolError("invalid_tool", `Tool ${name}: ${what}`);

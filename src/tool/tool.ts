@@ -160,7 +160,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
       `Tool ${name}: there is no option ${JSON.stringify(unknown)}.${didYouMean(unknown, KNOWN)} Data of your own goes into metadata.`,
     );
   }
-  checkFields(FIELDS, { description, execute, toModelOutput, effect, eager, repair, metadata }, name);
+  checkFields(FIELDS, definition, name);
   const tool: Tool<InferOutput<S>, Output, InferInput<S>, Name> = {
     name,
     qualifiedName,
@@ -203,6 +203,7 @@ const FIELDS = {
   eager: [isBoolean, "a boolean"],
   repair: [(value) => value === "off" || value === "syntax" || value === "coerce", '"off", "syntax" or "coerce"'],
   metadata: [(value) => typeof value === "object" && value !== null, "an object"],
+  ...RULES,
 } satisfies Partial<Record<keyof ToolDefinition, Check>>;
 
 /**
@@ -211,7 +212,6 @@ const FIELDS = {
  */
 const KNOWN: readonly string[] = [
   ...Object.keys(FIELDS),
-  ...RULES,
   ...(["name", "inputSchema", "outputSchema", "qualifiedName", "mode", "recalls", "use"] satisfies (keyof Tool)[]),
 ];
 
