@@ -1,5 +1,5 @@
 import { ToolError } from "../errors.ts";
-import { isTimerMs, MAX_TIMER_MS } from "../time.ts";
+import { isTimerMs } from "../time.ts";
 import type { Effect } from "./tool.ts";
 
 /** What a rule is told about a call: who, where, which. It also has whatever the application put into the context. */
@@ -128,7 +128,7 @@ export const RULES = {
   behaviors: [isTexts, "a list of names"],
   needsApproval: [(value) => isBoolean(value) || isFunction(value), "a boolean or a function"],
   approvalMessage: [(value) => isText(value) || isFunction(value), "a text or a function"],
-  timeoutMs: [isTimerMs, `a positive number of milliseconds, at most ${MAX_TIMER_MS}`],
+  timeoutMs: [isTimerMs, "a positive number of milliseconds, at most 2147483647"],
   sequential: [isBoolean, "a boolean"],
   retries: [isCount, "a whole number from 0"],
   undo: [isFunction, "a function"],
