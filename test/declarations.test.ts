@@ -1,21 +1,12 @@
 import { execFile } from "node:child_process";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { root } from "./doc-blocks.ts";
+import { sharedTemporary } from "./temporary.ts";
 
 /** A project with this library, what it depends on, and nothing else: no SDK, no `@types/node`. */
-const folder = mkdtempSync(join(tmpdir(), "declarations-"));
+const folder = sharedTemporary();
 const library = join(folder, "node_modules/toolstream");
 
 beforeAll(async () => {
@@ -31,7 +22,6 @@ beforeAll(async () => {
   }
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
 }, 60_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { exports: object };
 

@@ -3,10 +3,10 @@
  * is executed twice, nothing that was decided is lost, and what nobody can know is called unknown.
  */
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedTemporary } from "../temporary.ts";
 
 interface Report {
   readonly statuses: readonly string[];
@@ -17,9 +17,7 @@ interface Report {
   readonly writes: number;
 }
 
-let folder: string;
-beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), "toolstream-crash-"))));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = sharedTemporary();
 
 /** One process: what it printed, or nothing when it was killed. */
 function run(name: string, killAt: string): Promise<Report | undefined> {

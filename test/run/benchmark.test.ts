@@ -1,10 +1,9 @@
 /** Recorded conversations through the Orchestrator, as a benchmark of tool use would drive it. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAgent, type AgentMessage, type ToolMessage } from "../../examples/benchmark/agent.ts";
 import { drive, type Delivery } from "../../examples/benchmark/drive.ts";
 import {
@@ -17,6 +16,7 @@ import { wireNamed, wireNames } from "../../examples/benchmark/wires.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { replayModel } from "../../src/testing/index.ts";
+import { sharedTemporary } from "../temporary.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const mock = join(root, "fixtures/benchmark");
@@ -27,9 +27,7 @@ const conversations = readConversations(join(mock, "trajectories.jsonl"));
 const tools = readTools(join(mock, "tools.json"));
 const named = (id: string): Recorded => conversations.find((conversation) => conversation.id === id)!;
 
-let folder: string;
-beforeAll(async () => (folder = await mkdtemp(join(tmpdir(), "toolstream-benchmark-"))));
-afterAll(() => rm(folder, { recursive: true }));
+const folder = sharedTemporary();
 
 describe.each(wireNames)("%s", (name) => {
   const wire = wireNamed(name);

@@ -1,19 +1,18 @@
 /** `examples/chat`, as a person uses it. */
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { NeutralTurn } from "./encode.ts";
 import { serveTurns } from "./served.ts";
+import { temporary } from "../temporary.ts";
 
 const MAIN = join(import.meta.dirname, "../../examples/chat/main.ts");
 
 let state: string;
 beforeEach(() => {
-  state = mkdtempSync(join(tmpdir(), "toolstream-chat-test-"));
+  state = temporary();
 });
-afterEach(() => rmSync(state, { recursive: true, force: true }));
 
 interface Session {
   /** Answers when the question stands there. */

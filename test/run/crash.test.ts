@@ -1,7 +1,6 @@
 /** A process dies at every single write of a run; another one goes on with what is stored. */
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,15 +10,12 @@ import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
 import { createScenario, finish, problemsOf } from "./scenario.ts";
+import { sharedTemporary } from "../temporary.ts";
 
 /** More than the scenario has: the child that is not killed says how many there are. */
 const MOST_WRITES = 300;
 
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "toolstream-run-"));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const dir = sharedTemporary();
 
 describe("in memory", () => {
   it("a run that froze at any write is finished by another orchestrator", async () => {

@@ -1,12 +1,10 @@
 /** What is guaranteed at the level of runs; what holds at every crash is in `crash.test.ts`. */
 import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "../fast-check.ts";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { resolveUse } from "../../adapters/text-helpers/index.ts";
 import type { ParserSink } from "../../src/adapter.ts";
@@ -22,14 +20,9 @@ import { sqliteStore } from "../../src/store/sqlite.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { problemOf } from "./scenario.ts";
 import { counted, external, scripted, short, type ScriptedCall, type ScriptedTurn } from "./script.ts";
+import { temporary } from "../temporary.ts";
 
 const conversationId = "c1";
-
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "toolstream-guarantees-"));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe("every request has each call answered exactly once, adjacent, in call order", () => {
   const NAMES = ["read", "write", "ask", "approve", "fail", "unknown"];
@@ -145,7 +138,7 @@ describe("events are numbered without a gap", () => {
 
 describe("a worker that slept past its lease", () => {
   it("cannot write when it wakes up", async () => {
-    const database = join(dir, "stop.db");
+    const database = join(temporary(), "stop.db");
     const leaseMs = 400;
     const child = spawn(process.execPath, [join(import.meta.dirname, "stop-child.ts"), database, String(leaseMs)], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -178,7 +171,7 @@ describe("a worker that slept past its lease", () => {
 
 describe("another process", () => {
   it("resumes a paused run with nothing but the store", async () => {
-    const database = join(dir, "pause.db");
+    const database = join(temporary(), "pause.db");
     const pausing = `
       import { Orchestrator } from ${JSON.stringify(join(process.cwd(), "src/run/index.ts"))};
       import { sqliteStore } from ${JSON.stringify(join(process.cwd(), "src/store/sqlite.ts"))};
@@ -209,7 +202,7 @@ describe("another process", () => {
 
 describe("a run that is waited for", () => {
   it("goes on when a result arrives at another process, and when somebody decides there", async () => {
-    const database = join(dir, "wait.db");
+    const database = join(temporary(), "wait.db");
     const open = () => {
       const store = sqliteStore({ path: database, pollMs: 10 });
       const approvals = new ApprovalService({ store, pollMs: 50 });

@@ -1,25 +1,18 @@
 /** Processes against each other, on one store. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Orchestrator } from "../../src/run/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { counted, external, scripted } from "./script.ts";
+import { temporary } from "../temporary.ts";
 
 const RUNS = 200;
 
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "toolstream-race-"));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
 describe("two processes", () => {
   it(`that resume the same run ${RUNS} times: one wins each time`, async () => {
-    const database = join(dir, "race.db");
+    const database = join(temporary(), "race.db");
     const store = sqliteStore(database);
     const write = counted("write");
     const tools = [write.tool, external("ask")];

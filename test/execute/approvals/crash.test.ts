@@ -1,15 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ApprovalService } from "../../../src/execute/approvals/index.ts";
 import { sqliteStore } from "../../../src/store/sqlite.ts";
 import { ask } from "./socket-server.ts";
+import { sharedTemporary } from "../../temporary.ts";
 
 /** Real processes on one SQLite file, ended with SIGKILL. */
-const folder = mkdtempSync(join(tmpdir(), "toolstream-approvals-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = sharedTemporary();
 
 interface Ended {
   readonly stdout: string;

@@ -1,16 +1,15 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { sharedTemporary } from "../../temporary.ts";
 
 /** The example, driven as a person would. */
 const example = join(import.meta.dirname, "../../../examples/approval");
-const folder = mkdtempSync(join(tmpdir(), "toolstream-example-"));
+const folder = sharedTemporary();
 const running = new Set<ChildProcessWithoutNullStreams>();
 afterEach(() => running.forEach((child) => child.kill("SIGKILL")));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Program {
   readonly child: ChildProcessWithoutNullStreams;

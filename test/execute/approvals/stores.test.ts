@@ -1,21 +1,17 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApprovalService, type ApprovalEvent } from "../../../src/execute/approvals/index.ts";
 import { openBackend, type Backend, type OpenStore } from "../../store/backends.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "../../store/redis-server.ts";
 import { ask } from "./socket-server.ts";
+import { sharedTemporary } from "../../temporary.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "toolstream-approval-stores-"));
+const folder = sharedTemporary();
 let redis: RedisServer | undefined;
 beforeAll(async () => {
   if (redisMissing === undefined) redis = await startRedis();
 });
-afterAll(async () => {
-  await redis?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => redis?.stop());
 
 /** Two connections to one backend, as two processes have them. Polling is off: only the store's own word wakes anybody. */
 describe.each([
