@@ -139,6 +139,8 @@ describe.each(cutCalls)("$name", ({ adapter, frames, pieces, inString, from }: C
     expect(turn.calls.map((call) => call.input)).toEqual([args]);
     expect(executions).toBe(1);
     executions = 0;
+    const limited = await run(adapter, bytesOf(encode(frames(cut, "length"))), [toolOf(cells[0]!)]);
+    expect(limited.turn.finishReason).toBe("length");
   });
 });
 
