@@ -11,7 +11,6 @@ import {
   ToolCallError,
   type Adapter,
   type Effect,
-  type StreamSource,
   type RepairPolicy,
   type StreamEvent,
   type Tool,
@@ -19,6 +18,7 @@ import {
 } from "../src/index.ts";
 import { serveReplay, type ReplayCase, type ReplayServer } from "../src/replay/index.ts";
 import { args, cutCalls, wholeGeminiCall, type CutCall } from "./cut-calls.ts";
+import { resultsIn, run } from "./promises/support.ts";
 
 let executions = 0;
 
@@ -50,17 +50,6 @@ function toolOf({ required, effect, eager, repair }: Cell): Tool {
   });
 }
 
-/** Reads as a program would that executes whatever it is handed. */
-async function run(adapter: Adapter, source: StreamSource<any>, tools: readonly Tool[]) {
-  const stream = adapter.read(source, { tools });
-  const events: StreamEvent[] = [];
-  for await (const event of stream) {
-    events.push(event);
-    if (event.type === "tool-use") await event.use.execute();
-  }
-  return { turn: stream.turn, events };
-}
-
 /** Nothing ran, there is no ToolUse, and there is one result, which says why. */
 function expectNotRun(adapter: Adapter, { turn, events }: { turn: Turn; events: StreamEvent[] }, cell: unknown): void {
   const [call] = turn.calls;
@@ -74,7 +63,7 @@ function expectNotRun(adapter: Adapter, { turn, events }: { turn: Turn; events: 
     calls: turn.calls.length,
     released: call?.released,
     isError: error instanceof ToolCallError,
-    results: resultsIn(results),
+    results: resultsIn(results).length,
     hearsWhy:
       error instanceof ToolCallError && JSON.stringify(results).includes(JSON.stringify(error.message).slice(1, -1)),
   };
@@ -94,14 +83,6 @@ function expectNotRun(adapter: Adapter, { turn, events }: { turn: Turn; events: 
   );
 }
 
-/** How many results there are in messages of any provider. */
-function resultsIn(value: unknown): number {
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + resultsIn(item), 0);
-  if (typeof value !== "object" || value === null) return 0;
-  const own = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "functionResponse"].some((key) => key in value);
-  return own ? 1 : resultsIn(Object.values(value));
-}
-
 const encode = (frames: readonly string[]) => new TextEncoder().encode(frames.join(""));
 
 async function* bytesOf(bytes: Uint8Array, error?: Error): AsyncGenerator<Uint8Array> {
@@ -118,13 +99,15 @@ describe.each(cutCalls)("$name", ({ adapter, frames, pieces, inString, from }: C
     ["a connection that is reset", () => bytesOf(encode(frames(cut, "none")), new Error("read ECONNRESET"))],
     ["a finish that lies", () => bytesOf(encode(frames(cut, "lie")))],
   ])("cut inside a string, with %s", async (_, source) => {
-    for (const cell of cells) expectNotRun(adapter, await run(adapter, source(), [toolOf(cell)]), cell);
+    for (const cell of cells) expectNotRun(adapter, await run(adapter, source(), { tools: [toolOf(cell)] }), cell);
   });
 
   it.each(["length", "lie", "none"] as const)("cut at every place of the arguments, with finish %s", async (finish) => {
     for (const cell of cells.filter(({ required, eager }) => required.length === 0 && eager)) {
       for (let length = from; length < pieces.length; length++) {
-        const turn = await run(adapter, bytesOf(encode(frames(pieces.slice(0, length), finish))), [toolOf(cell)]);
+        const turn = await run(adapter, bytesOf(encode(frames(pieces.slice(0, length), finish))), {
+          tools: [toolOf(cell)],
+        });
         expectNotRun(adapter, turn, { ...cell, length });
       }
     }
@@ -135,11 +118,11 @@ describe.each(cutCalls)("$name", ({ adapter, frames, pieces, inString, from }: C
       adapter === google
         ? [wholeGeminiCall, 'data: {"candidates":[{"index":0,"finishReason":"STOP"}]}\n\n']
         : frames(pieces, "lie");
-    const { turn } = await run(adapter, bytesOf(encode(whole)), [toolOf(cells[0]!)]);
+    const { turn } = await run(adapter, bytesOf(encode(whole)), { tools: [toolOf(cells[0]!)] });
     expect(turn.calls.map((call) => call.input)).toEqual([args]);
     expect(executions).toBe(1);
     executions = 0;
-    const limited = await run(adapter, bytesOf(encode(frames(cut, "length"))), [toolOf(cells[0]!)]);
+    const limited = await run(adapter, bytesOf(encode(frames(cut, "length"))), { tools: [toolOf(cells[0]!)] });
     expect(limited.turn.finishReason).toBe("length");
   });
 });
@@ -151,7 +134,9 @@ describe("google, a call in one event that is cut", () => {
     for (const cell of cells.filter(({ required, eager }) => required.length === 0 && eager)) {
       // The last brace of the event is the 5th byte from the end.
       for (let length = 1; length <= bytes.length - 5; length++) {
-        const { turn, events } = await run(google, bytesOf(bytes.subarray(0, length), error), [toolOf(cell)]);
+        const { turn, events } = await run(google, bytesOf(bytes.subarray(0, length), error), {
+          tools: [toolOf(cell)],
+        });
         expect({ length, executions, calls: turn.calls.length, last: events.at(-1)!.type }).toEqual({
           length,
           executions: 0,
@@ -201,7 +186,7 @@ describe("through the official clients", () => {
           tools,
         });
         const { adapter } = client;
-        expectNotRun(adapter, await run(adapter, source, tools), cell);
+        expectNotRun(adapter, await run(adapter, source, { tools }), cell);
       }
     });
   });
