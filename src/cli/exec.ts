@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import {
@@ -70,9 +71,11 @@ async function find(name: string, options: ExecutableRunOptions): Promise<Tool> 
   const found = tools.find((tool) => tool.name === name);
   if (found !== undefined) return found;
   const names = tools.map((tool) => tool.name).join(", ") || "none";
+  const isHere = statSync(name, { throwIfNoEntry: false })?.isFile() === true;
+  const here = isHere ? ` For the file here, give its path: ./${name}` : "";
   const hint = skipped.length > 0 ? ` Skipped: ${skipped.length}; toolstream tools says why.` : "";
   const where = DEFAULT_SEARCH_PATHS.join(" and ");
-  throw new CommandError(`There is no tool ${JSON.stringify(name)} in ${where}. There are: ${names}.${hint}`);
+  throw new CommandError(`There is no tool ${JSON.stringify(name)} in ${where}. There are: ${names}.${hint}${here}`);
 }
 
 function readInput(json: string): unknown {

@@ -77,6 +77,14 @@ printf '{"success":true,"result":%s}' "$(cat)"
     });
   });
 
+  it("says how to call a file of the current folder", async () => {
+    const { status, stderr } = await run(["exec", "package.json"], { env: { HOME: folderWith({}) } });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/ For the file here, give its path: \.\/package\.json\n$/),
+    });
+  });
+
   it("says why a file cannot be run", async () => {
     const outcome = await run(["exec", join(tools(), "README.md")]);
     expect(outcome).toMatchObject({ status: 1, stderr: expect.stringContaining("is not executable") });
