@@ -5,7 +5,10 @@
 import { WebSocket } from "ws";
 
 const [url, decision] = process.argv.slice(2);
-if (url === undefined) throw new Error("Which address? It is in the first line of main.ts.");
+if (url === undefined) {
+  console.error("Which address? It is in the first line that main.ts prints.");
+  process.exit(2);
+}
 const socket = new WebSocket(url);
 socket.on("message", (data) => {
   console.log(String(data));
