@@ -128,7 +128,7 @@ describe("a rule that is no function is refused: one that cannot be asked denies
     ],
   ])("%s", (_, make, names) => {
     for (const name of names) {
-      expect(() => make({ [name]: true })).toThrow(new TypeError(`${name} is a function, got boolean.`));
+      expect(() => make({ [name]: true })).toThrow(new TypeError(`${name} is a function, got a boolean.`));
       expect(() => make({ [name]: undefined })).not.toThrow();
     }
   });
