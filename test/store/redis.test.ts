@@ -27,7 +27,7 @@ it("settings that cannot be meant are refused", () => {
   expect(() => redisStore(client, { timeoutMs: 0 })).toThrow(/timeoutMs is 0/);
   // Else it would be the store of every other application that gives none.
   expect(() => redisStore(client, { prefx: "my-app" } as never)).toThrow(/no option "prefx". Did you mean prefix\?/);
-  expect(() => redisStore(client, "my-app" as never)).toThrow(/takes an object, \{ prefix, timeoutMs \}, got string/);
+  expect(() => redisStore(client, "my-app" as never)).toThrow(/takes an object, \{ prefix, timeoutMs \}, got a string/);
 });
 
 describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
