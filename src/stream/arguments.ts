@@ -71,6 +71,11 @@ export class Arguments {
     this.#limits = limits;
   }
 
+  /** Whether no piece can make arguments of what came; an end that tells all of them may. */
+  get isBroken(): boolean {
+    return this.failure !== undefined || this.#isMixed;
+  }
+
   /** Nothing but white space has come. */
   get isEmpty(): boolean {
     return this.#lastChar === 0 && this.#values === undefined;

@@ -94,7 +94,7 @@ export class ToolRouter {
       // One id and one index for two calls; the first has no arguments, or was given up before its end was seen.
       return (
         isAnotherName &&
-        (state.args.isEmpty || state.args.failure !== undefined) &&
+        (state.args.isEmpty || state.args.isBroken) &&
         state.tool !== undefined &&
         this.#tools?.has(name) === true &&
         !continuesName(this.#tools, state, name)

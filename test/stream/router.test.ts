@@ -824,6 +824,17 @@ it.each([undefined, "a"])("loses no call behind one that was too long and has it
   expect(buffer.end("tool-use")).toMatchObject([{ name: "g", input: { y: 2 } }]);
 });
 
+it.each([null, "a"])(
+  "loses no call behind one whose pieces do not fit together and that has its index and id (%j)",
+  (id) => {
+    const mixed = [head(0, id, "f", "{"), more(0, "{"), more(0, '"x":1}')];
+    expect(read([...mixed, head(0, id, "g", '{"y":'), more(0, "2}")])).toEqual([
+      [id, "f", "invalid_json"],
+      [id, "g", { y: 2 }],
+    ]);
+  },
+);
+
 describe("a limit of calls", () => {
   it("keeps what belongs to one call too many out of the others", () => {
     const buffer = new ToolBuffer(tools, { limits: { maxCalls: 1 } });
