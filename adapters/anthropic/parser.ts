@@ -3,7 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { isAmidObject } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { argumentsText, errorText, isNothing, textOf } from "../../src/wire/field.ts";
+import { argumentsObject, argumentsText, errorText, isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { CUT_REASONS, finishReasonOf } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
@@ -351,10 +351,8 @@ export class AnthropicParser implements Parser<ParserInput> {
     record.done = true;
     if (call !== undefined) {
       const { turnIndex, callIndex } = call;
-      const whole = isRecord(input) ? input : undefined;
-      this.#sink.tool(
-        toolChunk(turnIndex, callIndex, undefined, undefined, argumentsText(input), true, undefined, whole),
-      );
+      const [text, whole] = [argumentsText(input), argumentsObject(input)];
+      this.#sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));
       return;
     }
     if (json !== "") (block as { [field: string]: unknown })["input"] = parsedInput(json);

@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { argumentsText, errorText, isNothing, isObject } from "../../src/wire/field.ts";
+import { argumentsObject, argumentsText, errorText, isNothing, isObject } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
@@ -119,7 +119,7 @@ export class CohereParser implements Parser<WireEvent> {
     const text = argumentsText(args);
     const isPiece = id === undefined && name === undefined && text !== undefined && !isWhole;
     if (isPiece) return sayDelta(this.#sink, undefined, index, text);
-    const record = isRecord(args) ? args : undefined;
+    const record = argumentsObject(args);
     this.#sink.tool(toolChunk(undefined, index, id, name, text, isWhole, undefined, record));
   }
 

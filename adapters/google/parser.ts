@@ -4,7 +4,15 @@ import { objectIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { toolChunk, type PathPatch } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
-import { argumentsText, countOf, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import {
+  argumentsObject,
+  argumentsText,
+  countOf,
+  errorText,
+  isNothing,
+  isObject,
+  textOf,
+} from "../../src/wire/field.ts";
 import { Templates } from "../../src/wire/index.ts";
 import { CallLookup } from "./call-lookup.ts";
 import { finishMessageOf, finishReasonOf } from "./finish.ts";
@@ -174,7 +182,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const thoughtSignature = textOf(item.thoughtSignature);
     const metadata = thoughtSignature === undefined ? undefined : { thoughtSignature };
     if (isWhole) {
-      const args = isNothing(wire.args) ? {} : argsOf(wire);
+      const args = isNothing(wire.args) ? {} : argumentsObject(wire.args);
       // A value that is not an object is kept as it came: without its arguments it would be a different call.
       const argsText = argumentsText(wire.args);
       const done = args === undefined || !isEmpty(args);
@@ -225,7 +233,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   /** More arguments for the open call. */
   #more(call: OpenCall, wire: WireFunctionCall, pieces: readonly WirePartialArg[] | undefined): void {
     if (call.failed) return;
-    const args = argsOf(wire);
+    const args = argumentsObject(wire.args);
     if (args !== undefined) {
       call.empty = false;
       this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, undefined, args));
@@ -375,10 +383,6 @@ const CODE = "code_execution";
 function isEmpty(args: object): boolean {
   for (const _ in args) return false;
   return true;
-}
-
-function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> | undefined {
-  return isRecord(args) ? args : undefined;
 }
 
 /** Without a search, the metadata may be present but empty. */

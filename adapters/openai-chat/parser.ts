@@ -1,8 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
-import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { argumentsText, idOf, indexOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import { argumentsObject, argumentsText, idOf, indexOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { baseError, errorMessage, isBareError, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
@@ -349,7 +348,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   ): void {
     const id = idOf(wireId);
     const name = typeof wireName === "string" ? withoutDebris(wireName) : undefined;
-    const record = isRecord(args) ? args : undefined;
+    const record = argumentsObject(args);
     const text = argumentsText(args);
     // Nothing but empty strings: a stub, or the empty fragment that some servers send last.
     if (!id && !name && !text && record === undefined && metadata === undefined) return;

@@ -20,13 +20,20 @@ export function indexOf(value: unknown): number | undefined {
   return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : countOf(value);
 }
 
+/** The arguments of a call, if they are an object; servers in PHP write an empty one as `[]`. */
+export function argumentsObject(args: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (!isObject(args)) return undefined;
+  if (Array.isArray(args)) return args.length === 0 ? {} : undefined;
+  return args as Record<string, unknown>;
+}
+
 /**
  * The arguments of a call as text, unless they are an object: text as it is, anything else as JSON, and validation
  * reports what is wrong with it.
  */
 export function argumentsText(args: unknown): string | undefined {
   if (typeof args === "string") return args;
-  return isNothing(args) || (isObject(args) && !Array.isArray(args)) ? undefined : JSON.stringify(args);
+  return isNothing(args) || argumentsObject(args) !== undefined ? undefined : JSON.stringify(args);
 }
 
 /** Whether it is an object or a list. Where those differ, use `isRecord` of the JSON values. */

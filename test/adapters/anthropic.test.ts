@@ -1215,10 +1215,12 @@ describe("a stop reason before the end of a block", () => {
 describe("input that comes when no block is open for it", () => {
   const early = [call(0, "toolu_1", "set_volume"), close(0)];
   const level = [json(0, '{"lev'), json(0, 'el": 3}')];
+  const listed = open(0, { type: "tool_use", id: "toolu_1", name: "set_volume", input: [] });
 
   it.each<[string, WireEvent[]]>([
     ["that it was stopped before", [...early, ...level]],
     ["that it was stopped before, and again behind it", [...early, ...level, close(0)]],
+    ["that it was stopped before, where PHP wrote `{}` as a list", [listed, close(0), ...level]],
     ["that it was stopped before, with text between", [...early, ...text(1, ""), ...level]],
     ["whose index text was given behind it", [...early, ...text(0, "Louder."), ...level]],
     ["whose index text was given before its end", [early[0]!, open(0, { type: "text", text: "Louder." }), ...level]],

@@ -306,6 +306,15 @@ describe("calls whose arguments are streamed", () => {
     ]);
   });
 
+  it("may have an empty list beside them, as PHP writes an object without anything", async () => {
+    const { calls } = await readChunks([
+      chunk([call({ name: "set_volume", args: [], willContinue: true })]),
+      chunk([pieces({ jsonPath: path, stringValue: "hall" }), call({})]),
+      stop,
+    ]);
+    expect(calls).toMatchObject([{ status: "complete", input: { room: "hall" } }]);
+  });
+
   it("go on over text, and over a repeated id and name", async () => {
     const { calls, turn } = await readChunks([
       chunk([call({ id: "c1", name: "set_volume", willContinue: true })]),

@@ -132,7 +132,7 @@ describe("openaiChat.parser()", () => {
   it.each<[string, unknown, Partial<ToolChunk>]>([
     ["text", '{"a":1}', { argsTextDelta: '{"a":1}' }],
     ["an object", { a: 1 }, { argsKvPatch: { a: 1 } }],
-    ["the empty list of a PHP server", [], { argsTextDelta: "[]" }],
+    ["the empty list of a PHP server", [], { argsKvPatch: {} }],
     ["a number, which validation refuses", 5, { argsTextDelta: "5" }],
     ["null", null, {}],
   ])("takes arguments that are %s", (_, args, chunk) => {
@@ -140,6 +140,27 @@ describe("openaiChat.parser()", () => {
       "tool",
       { turnIndex: 0, callIndex: 0, id: "c1", name: "f", ...chunk },
     ]);
+  });
+
+  it.each<[string, object[], unknown[]]>([
+    [
+      "that its arguments follow",
+      [call(0, []), { index: 0, function: { arguments: '{"city":"Oslo"}' } }],
+      [{ outcome: { input: { city: "Oslo" } } }],
+    ],
+    [
+      "an end of its call, where all have one index and id",
+      [
+        call(0, [], { function: { name: "now", arguments: [] } }),
+        call(0, '{"city":', { function: { name: "get_weather", arguments: '{"city":' } }),
+        { index: 0, function: { arguments: '"Oslo"}' } },
+      ],
+      [{ outcome: { input: {} } }, { outcome: { input: { city: "Oslo" } } }],
+    ],
+  ])("takes the empty list of a PHP server like an empty object: %s", async (_, entries, outcomes) => {
+    const now = defineTool({ name: "now", inputSchema: { type: "object" }, execute: () => 1 });
+    const turn = await read([...entries.map((entry) => calls(entry)), end], [now, getWeather]);
+    expect(turn.calls).toMatchObject(outcomes);
   });
 
   it.each<[string, string | null]>([
