@@ -1,6 +1,6 @@
 import { jsonIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { textOf } from "../../src/wire/field.ts";
+import { argumentsObject, argumentsText, textOf } from "../../src/wire/field.ts";
 import { isHosted } from "./hosted.ts";
 import type { NativeItem, WireItem, WirePart } from "./wire.ts";
 
@@ -107,7 +107,7 @@ export function inputOf(wire: WireItem): unknown {
  */
 export function unsaid({ sent, unheaded }: Item, whole: unknown): string | undefined {
   if (sent > 0) return undefined;
-  return textOf(whole) ?? (isRecord(whole) ? undefined : textOf(unheaded));
+  return textOf(argumentsText(whole)) ?? (argumentsObject(whole) === undefined ? textOf(unheaded) : undefined);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { errorText, idOf, indexOf, isNothing, textOf } from "../../src/wire/field.ts";
+import { argumentsObject, argumentsText, errorText, idOf, indexOf, isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, statusOf } from "./finish.ts";
 import { answeredCall, endOf, isHosted, isHostedResult, providerCall } from "./hosted.ts";
@@ -285,9 +285,10 @@ export class ResponsesParser implements Parser<unknown> {
         this.#sink.tool({ callIndex, error, errorType: "truncated" });
       } else if (sent === 0 && !isTold) {
         const whole = inputOf(wire);
-        const text = textOf(whole);
+        const text = textOf(argumentsText(whole));
+        const record = argumentsObject(whole);
         if (text !== undefined) this.#sink.tool({ callIndex, argsTextDelta: text });
-        else if (isRecord(whole)) this.#sink.tool({ callIndex, argsKvPatch: whole });
+        else if (record !== undefined) this.#sink.tool({ callIndex, argsKvPatch: record });
         else this.#sink.tool({ callIndex, error: "the provider sent none of them", errorType: "truncated" });
       }
     }
@@ -349,7 +350,7 @@ export class ResponsesParser implements Parser<unknown> {
     // Pieces that nothing ties to this call may belong to another one, which has arguments.
     const isDoubtful = inputOf(wire) === "" && !item.isPlaced && Boolean(item.unheaded);
     const text = isDoubtful ? undefined : unsaid(item, whole);
-    const record = item.sent > 0 ? corrected(item, whole) : isRecord(whole) ? whole : undefined;
+    const record = item.sent > 0 ? corrected(item, whole) : argumentsObject(whole);
     // Results are matched against the id that came last: early servers announced a call with another one.
     const announced = item.callId;
     this.#items.setCallId(item, wire.call_id || announced);

@@ -269,6 +269,23 @@ describe("the parser", () => {
     });
   });
 
+  it.each<[string, unknown]>([
+    ["a list", [{ city: "Oslo" }]],
+    ["a number", 5],
+  ])("arguments that are %s are none that a call runs without", async (_, args) => {
+    const now = defineTool({ name: "now", inputSchema: { type: "object" }, effect: "read", execute: () => 1 });
+    const item = call(0, "", { name: "now", arguments: args });
+    const streams = [
+      [added(0, call(0, "", { name: "now" })), ended(0, item), completedWith(item)],
+      [added(0, item), completedWith()],
+      [completedWith(item)],
+    ];
+    for (const events of streams) {
+      const turn = await turnOf(events, [now]);
+      expect(turn.calls).toMatchObject([{ outcome: { code: "invalid_input" } }]);
+    }
+  });
+
   // Gateways end all calls at the end of the response. Not to wait for that, the next call ends a call, too.
   it.each([
     ["a read has run", "get_weather", "city", { input: { city: "Oslolo" } }],
