@@ -74,6 +74,15 @@ it("what another copy of the library makes is taken: tools, registries, calls, e
   expect(await compile(user, { ...everyone, ...options })).toBe("");
 }, 60_000);
 
+it.each(["openai-chat", "openai-responses", "anthropic", "google", "cohere"])(
+  "%s says how it answers calls",
+  (name) => {
+    const declared = readFileSync(join(library, "dist/adapters", name, "index.d.ts"), "utf8");
+    for (const member of ["toolResult", "toolError", "toolResults"])
+      expect(declared).toMatch(new RegExp(`\\*/\\s+readonly ${member}:`));
+  },
+);
+
 it("what is internal is not in the declarations: it may change", async () => {
   const user = `
     import { Templates, type Parser } from "toolstream";

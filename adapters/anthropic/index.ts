@@ -73,8 +73,20 @@ export const anthropic = defineAdapter({
     parseResponse(reading, response, options),
   assistantMessage,
   container,
+  /**
+   * The result of one call, as a user message of its own: the API joins them. Text as it is, `resultContent()` as its
+   * blocks, else JSON; `undefined` becomes `null`.
+   */
   toolResult,
+  /** A call that was not executed or failed, with the wire's own flag. */
   toolError,
+  /**
+   * The results of all calls of a finished turn, in call order: one user message, or none for a turn without calls. A
+   * call that was handed out but not executed is reported to the model as such. Put whatever else the user says after
+   * the results: the API wants them first.
+   *
+   * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+   */
   toolResults,
   recognizes,
   endpoint,

@@ -62,8 +62,16 @@ export const cohere = defineAdapter({
   parse: <T extends Tool = Tool>(response: WireEvent, options?: ReadOptions<T>): StreamEvent<T>[] =>
     parseResponse(reading, response, options),
   assistantMessage,
+  /** The result of one call: text as it is, `resultContent()` as its documents, else JSON, `undefined` as `null`. */
   toolResult,
+  /** A call that was not executed or failed. The wire has no error flag: it is the JSON `{"error":"…"}`. */
   toolError,
+  /**
+   * One result for every call of a finished turn, in call order. A call that was handed out but not executed is
+   * reported to the model as such.
+   *
+   * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+   */
   toolResults,
   recognizes,
   endpoint,

@@ -84,8 +84,19 @@ export const google = defineAdapter({
   parse: <T extends Tool = Tool>(response: GoogleResponse | readonly GoogleResponse[], options?: ReadOptions<T>) =>
     parseResponse<GoogleEvent, T>(reading, response, options),
   assistantMessage,
+  /**
+   * The result of one call, under the key `output`: text as it is, else JSON, `undefined` as `null`; the media of
+   * `resultContent()` go next to it.
+   */
   toolResult,
+  /** A call that was not executed or failed, under the key `error`. */
   toolError,
+  /**
+   * The results of all calls of a finished turn, in call order: one content, as the API wants it, or none for a turn
+   * without calls. A call that was handed out but not executed is reported to the model as such.
+   *
+   * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+   */
   toolResults,
   recognizes,
   endpoint,

@@ -71,8 +71,16 @@ export const openaiChat = defineAdapter({
   parse: <T extends Tool = Tool>(response: ChatResponse, options: ChatReadOptions<T> = {}) =>
     parseResponse<ChatEvent | ChatResponse, T>(reading(options), response, options),
   assistantMessage,
+  /** The result of one call: text as it is, anything else as JSON; `undefined` becomes `null`. */
   toolResult,
+  /** A call that was not executed or failed. The wire has no error flag: it is the JSON `{"error":"…"}`. */
   toolError,
+  /**
+   * One result for every call of a finished turn, in call order. A call that was handed out but not executed is
+   * reported to the model as such.
+   *
+   * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+   */
   toolResults,
   recognizes,
   endpoint,
