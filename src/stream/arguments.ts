@@ -330,6 +330,7 @@ export class Arguments {
 
   /** Text after a value adds nothing: it is a copy, or wrong. Except after `{}`, as servers that decode may begin. */
   #afterValue(delta: string): string {
+    if (delta.trim() === "") return "";
     const next = this.#parse(delta);
     if (next !== undefined && this.#isCopy(next.value)) return "";
     if (this.isPlaceholder && delta.trimStart().startsWith("{")) {

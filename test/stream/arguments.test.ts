@@ -75,6 +75,13 @@ describe("what the pieces come to", () => {
     ["an object", [{ kv: { a: { b: 1 } } }], { a: { b: 1 } }, []],
     // https://github.com/unslothai/unsloth/pull/10275
     ["an empty object, then the arguments", [{ kv: {} }, '{"a"', ":1}"], { a: 1 }, ["placeholder"]],
+    [
+      "an empty object, then the arguments on a line of their own",
+      [{ kv: {} }, "\n", '{"a":1}'],
+      { a: 1 },
+      ["placeholder"],
+    ],
+    ["an object, then a line break", [{ kv: { a: 1 } }, "\n"], { a: 1 }, []],
     ["an empty object, then what is no object", [{ kv: {} }, "1"], { code: "invalid_json" }, []],
     ["an object in two parts", [{ kv: { a: 1, b: 1 } }, { kv: { b: 2, c: 3 } }], { a: 1, b: 2, c: 3 }, []],
     [
