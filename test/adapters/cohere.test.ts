@@ -357,6 +357,23 @@ describe("tools", () => {
     expect(summarize(await turnWith([])).toolCalls).toMatchObject([{ input: {}, released: true }]);
   });
 
+  it("takes an empty list at the beginning of a call for none yet", async () => {
+    const begun = { id: "c", type: "function", function: { name: "f", arguments: [] } };
+    const events = [
+      { type: "message-start", id: "1" },
+      { type: "tool-call-start", index: 0, delta: { message: { tool_calls: begun } } },
+      ...["\n", '{"a"', ":1}"].map((piece) => ({
+        type: "tool-call-delta",
+        index: 0,
+        delta: { message: { tool_calls: { function: { arguments: piece } } } },
+      })),
+      { type: "tool-call-end", index: 0 },
+      { type: "message-end", delta: { finish_reason: "TOOL_CALL" } },
+    ];
+    const turn = await cohere.read(iterate(events as unknown as WireEvent[]), { tools: [tool("f", {})] }).done();
+    expect(summarize(turn).toolCalls).toMatchObject([{ input: { a: 1 }, released: true }]);
+  });
+
   it.each(["", false, null])("has the message of an error that is %j", async (error) => {
     const events = [{ error, message: "internal server error" }] as unknown as WireEvent[];
     const turn = await cohere.read(iterate(events)).done();
