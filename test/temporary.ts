@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, onTestFinished } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 
 /** A directory of the test's own, gone when the test is over. */
 export function temporary(): string {
@@ -10,9 +11,11 @@ export function temporary(): string {
   return directory;
 }
 
-/** One for all tests of a file, or of a suite, gone when they are over. */
+/** One for all tests of a file, or of a suite, there before they begin, gone when they are over. */
 export function sharedTemporary(): string {
-  const directory = mkdtempSync(join(tmpdir(), "toolstream-"));
+  // Not made while tests are collected: where all are left out, no hook would remove it.
+  const directory = join(tmpdir(), `toolstream-${randomUUID()}`);
+  beforeAll(() => void mkdirSync(directory, { mode: 0o700 }));
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
