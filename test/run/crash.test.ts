@@ -8,7 +8,7 @@ import { memoryStore } from "../../src/store/index.ts";
 import { redisStore } from "../../src/store/redis.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
 import { createScenario, finish, problemsOf } from "./scenario.ts";
 import { sharedTemporary } from "../temporary.ts";
 
@@ -65,7 +65,7 @@ const backends: readonly Backend[] = [
     stop: async () => {},
   },
   {
-    name: "redis",
+    name: onRedis("redis"),
     // They are the same writes as in SQLite: all of them are tried in CI, where there is time.
     every: process.env["CI"] === undefined ? 4 : 1,
     skip: redisMissing,
