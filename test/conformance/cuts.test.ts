@@ -6,7 +6,7 @@ import { seeded } from "../seeded.ts";
 
 describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folder", ({ adapter, folder }) => {
   it.each(fixtureNames(folder))(
-    "%s, cut at every byte, hands out no call that was not complete in the whole, and no write",
+    "%s, cut at every byte, or at a thousand if it is long, hands out no call that was not complete in the whole, and no write",
     async (name) => {
       const { bytes, tools } = loadFixture(folder, name);
       const whole = await readPieces(adapter, [bytes], tools);
