@@ -27,7 +27,10 @@ export function cutAt(body: Uint8Array, positions: readonly number[]): Uint8Arra
   return [0, ...sorted].map((from, i) => body.subarray(from, sorted[i] ?? body.length));
 }
 
-/** Whole, byte by byte, at every two-way split (at 100 or fewer if the body is long), and at 20 random sets of cuts. */
+/**
+ * Whole, byte by byte (also with empty pieces between), at every two-way split (at 100 or fewer if the body is long),
+ * and at 20 random sets of cuts.
+ */
 export function* splittings(body: Uint8Array, seed = 1): Generator<{ how: string; pieces: Uint8Array[] }> {
   const random = seeded(seed);
   const position = (): number => Math.floor(random() * (body.length + 1));
