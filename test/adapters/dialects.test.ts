@@ -1166,7 +1166,15 @@ it.each(
     Array.from({ length: 1_500 }, (_, at) => [`d${at}`, at === 0 ? text : link(at - 1)]),
   );
   expect(tools([toolOf({ ...link(1_499), $defs })], { strict, onLoss: "ignore" })).toHaveLength(1);
+  // Put in place of one another, they are deeper than the stack.
+  const deep = Array.from({ length: 30 }, (_, at) => [`d${at}`, nested(100, at === 0 ? text : link(at - 1))]);
+  const schema = { ...link(29), $defs: Object.fromEntries(deep) };
+  expect(tools([toolOf(schema)], { strict, onLoss: "ignore" })).toHaveLength(1);
 });
+
+function nested(depth: number, inner: JsonSchema): JsonSchema {
+  return depth === 0 ? inner : object({ in: nested(depth - 1, inner) });
+}
 
 describe.each(adapters)("onLoss of $name", (adapter) => {
   const schema = adapter === google ? { not: { required: ["x"] } } : { type: "array", items: false, minItems: 9 };

@@ -15,32 +15,32 @@ export const inlineRefs: Rewrite = {
   order: "root",
   apply(node, context) {
     let count = 0;
-    const expand = (schema: JsonSchema, open: readonly JsonSchema[]): JsonSchema => {
+    const expand = (schema: JsonSchema, open: readonly JsonSchema[], depth: number): JsonSchema => {
       if (typeof schema["$ref"] !== "string") {
         return mapSubschemas(schema, (child, _, keyword) =>
-          DEFINITIONS.includes(keyword) ? child : expand(child, open),
+          DEFINITIONS.includes(keyword) ? child : expand(child, open, depth + 1),
         );
       }
       const { $ref: ref, ...beside } = schema as { $ref: string };
       const target = context.resolve(ref);
       if (target === undefined) {
         context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
-        return expand(beside, open);
+        return expand(beside, open, depth);
       }
-      if (open.includes(target) || open.length > MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
+      if (open.includes(target) || depth > MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
         const what = open.includes(target) ? "recursive" : "too large";
         context.lose(`${ref} is ${what} and this dialect has no references: it is cut.`, { at: schema });
-        return { ...shell(target), ...expand(beside, open) };
+        return { ...shell(target), ...expand(beside, open, depth) };
       }
-      const inlined = expand({ ...without(target, DEFINITIONS) }, [...open, target]);
+      const inlined = expand({ ...without(target, DEFINITIONS) }, [...open, target], depth + 1);
       if (Object.keys(beside).length === 0) return inlined;
       return mergeSchemas(
-        expand(beside, open),
+        expand(beside, open, depth),
         inlined,
         lossOf(context.lose, `${ref} and in what it points to`, schema),
       );
     };
-    return dropDefinitions(expand(node, [node]));
+    return dropDefinitions(expand(node, [node], 1));
   },
 };
 
