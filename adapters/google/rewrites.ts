@@ -1,5 +1,6 @@
 import { isRecord } from "../../src/schema/json.ts";
 import type { Rewrite, RewriteContext } from "../../src/schema/lower.ts";
+import { recursiveIn } from "../../src/schema/refs.ts";
 import { stringEnums, without } from "../../src/schema/rewrites.ts";
 import { eachSubschema } from "../../src/schema/subschemas.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
@@ -41,9 +42,9 @@ function isListed(value: unknown): boolean {
 /** "Cyclic references ... may only be used within non-required properties": the required property that closes a cycle becomes optional. */
 export const optionalCycles: Rewrite = {
   name: "optionalCycles",
-  apply(node, { lose, resolve }) {
+  apply(node, { root, lose, resolve }) {
     const { properties, required } = node;
-    if (!isRecord(properties) || !Array.isArray(required)) return node;
+    if (!isRecord(properties) || !Array.isArray(required) || !recursiveIn(root).has(node)) return node;
     const closing = required.filter((name) => needs(properties[name], node, resolve));
     if (closing.length === 0) return node;
     lose(`Properties that contain their own object again cannot be required: ${closing.join(", ")}.`);

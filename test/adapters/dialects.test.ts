@@ -10,6 +10,7 @@ import type { Adapter, ToolsOptions } from "../../src/adapter.ts";
 import type { Loss } from "../../src/schema/lower.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
+import { busyMs } from "../busy-ms.ts";
 
 /**
  * What every dialect makes of one shared set of schemas, side by side. The expectations are written from the rules:
@@ -1170,6 +1171,16 @@ it.each(
   const deep = Array.from({ length: 30 }, (_, at) => [`d${at}`, nested(100, at === 0 ? text : link(at - 1))]);
   const schema = { ...link(29), $defs: Object.fromEntries(deep) };
   expect(tools([toolOf(schema)], { strict, onLoss: "ignore" })).toHaveLength(1);
+});
+
+it("google takes a chain of references in little time: only in a cycle is looked for what closes it", () => {
+  const link = (at: number) => object({ next: { $ref: `#/$defs/d${at}` } });
+  const $defs = Object.fromEntries(
+    Array.from({ length: 4_000 }, (_, at) => [`d${at}`, at === 0 ? text : link(at - 1)]),
+  );
+  const begin = busyMs();
+  expect(google.tools([toolOf({ ...link(3_999), $defs })], { onLoss: "ignore" })).toHaveLength(1);
+  expect(busyMs() - begin).toBeLessThan(10_000);
 });
 
 function nested(depth: number, inner: JsonSchema): JsonSchema {
