@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import {
@@ -71,7 +71,7 @@ async function find(name: string, options: ExecutableRunOptions): Promise<Tool> 
   const found = tools.find((tool) => tool.name === name);
   if (found !== undefined) return found;
   const names = tools.map((tool) => tool.name).join(", ") || "none";
-  const isHere = statSync(name, { throwIfNoEntry: false })?.isFile() === true;
+  const isHere = existsSync(name) && statSync(name).isFile();
   const here = isHere ? ` For the file here, give its path: ./${name}` : "";
   const hint = skipped.length > 0 ? ` Skipped: ${skipped.length}; toolstream tools says why.` : "";
   const where = DEFAULT_SEARCH_PATHS.join(" and ");

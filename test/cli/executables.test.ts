@@ -77,6 +77,14 @@ printf '{"success":true,"result":%s}' "$(cat)"
     });
   });
 
+  it("finds no tool by a name that is longer than a file's can be", async () => {
+    const { status, stderr } = await run(["exec", "x".repeat(300)], { env: { HOME: folderWith({}) } });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/^toolstream: There is no tool "x+" in .*\n$/),
+    });
+  });
+
   it("says how to call a file of the current folder", async () => {
     const { status, stderr } = await run(["exec", "package.json"], { env: { HOME: folderWith({}) } });
     expect({ status, stderr }).toEqual({
