@@ -1,8 +1,6 @@
 /** Calls through a queue on a real Redis, with callers and workers of this process. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Queue } from "bullmq";
@@ -27,6 +25,7 @@ import {
 import { scripted } from "../run/script.ts";
 import { misread } from "../misread.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { sharedTemporary } from "../temporary.ts";
 import { noted, notes } from "./support.ts";
 import { toolsAt } from "./tools.ts";
 
@@ -52,9 +51,10 @@ describe("caller's mistakes", () => {
   });
 });
 
+const folder = sharedTemporary();
+
 describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
   let server: RedisServer;
-  let folder: string;
   let file: string;
   let queue: string;
   let cleanUps: (() => unknown)[];
@@ -62,11 +62,9 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
 
   beforeAll(async () => {
     server = await startRedis();
-    folder = await mkdtemp(join(tmpdir(), "toolstream-workers-"));
   });
   afterAll(async () => {
     await server.stop();
-    await rm(folder, { recursive: true });
   });
   beforeEach(() => {
     queue = `queue-${++count}`;

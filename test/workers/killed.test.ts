@@ -1,6 +1,4 @@
 /** Workers in processes of their own, one of which dies in the middle of a job. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
@@ -9,13 +7,15 @@ import type { ExecutionContext, ToolEvent } from "../../src/execute/index.ts";
 import { redisStore } from "../../src/store/redis.ts";
 import { bullmqExecutor, type BullmqExecutor } from "../../src/workers/bullmq.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { sharedTemporary } from "../temporary.ts";
 import { noted, notes, startCaller, startWorker, type Process } from "./support.ts";
 import { toolsAt } from "./tools.ts";
+
+const folder = sharedTemporary();
 
 describe.skipIf(redisMissing !== undefined)(onRedis("two workers"), () => {
   let server: RedisServer;
   let client: Redis;
-  let folder: string;
   let file: string;
   let workers: Process[];
   let executor: BullmqExecutor;
@@ -26,12 +26,10 @@ describe.skipIf(redisMissing !== undefined)(onRedis("two workers"), () => {
   beforeAll(async () => {
     server = await startRedis();
     client = new Redis(server.port, "127.0.0.1");
-    folder = await mkdtemp(join(tmpdir(), "toolstream-workers-"));
   });
   afterAll(async () => {
     client.disconnect();
     await server.stop();
-    await rm(folder, { recursive: true });
   });
 
   beforeEach(async () => {
