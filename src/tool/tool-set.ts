@@ -54,7 +54,7 @@ export function onceForTools<Made, By = void>(
  *
  * @throws as {@link toolsByName}
  */
-export const toolsByEachName = onceForTools(
+export const toolsByEachName = /* @__PURE__ */ onceForTools(
   (tools, nameOf: ((name: string) => string) | undefined): ReadonlyMap<string, Tool> => {
     const found = byName(tools, nameOf);
     for (const key of ["name", "qualifiedName"] as const) {
