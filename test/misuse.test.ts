@@ -180,7 +180,7 @@ describe("a model refuses what is spelt like one of its options", () => {
         `${name}.model() has no option "${wrong}". Did you mean ${option}?`,
       );
     }
-    expect(make({ ...all, ...own, ofAnAdapterThatWrapsIt: true })).toMatchObject({
+    expect(make({ ...all, ...own, ofAnAdapterThatWrapsIt: true, stream: true })).toMatchObject({
       adapter: { tools: expect.any(Function) },
     });
   });

@@ -51,7 +51,10 @@ export function didYouMean(given: string, known: readonly string[]): string {
   const written = given.slice(0, MAX_LENGTH).toLowerCase();
   const distances = known.map((name) => distance(written, name.toLowerCase()));
   const least = Math.min(...distances);
-  return least * 2 > written.length ? "" : ` Did you mean ${known[distances.indexOf(least)]}?`;
+  const nearest = known[distances.indexOf(least)]!;
+  // Half of the letters: an abbreviation is like the whole, but `stream` is not like `strict`.
+  const isLike = least * 2 <= written.length && least * 2 < Math.max(written.length, nearest.length);
+  return isLike ? ` Did you mean ${nearest}?` : "";
 }
 
 /** How many letters have to be added, removed or replaced to get from one text to the other. */
