@@ -76,19 +76,18 @@ export async function standingApproval(
 }
 
 /**
- * The request that replaced one which is void although the tool is what was shown: another process knows another
- * definition, asked about that, and is waiting itself. If we asked again, both would void each other's requests
- * forever.
+ * The last request of the call of one that is void although the tool is what was shown. If it is that one itself, it
+ * was withdrawn. Else another process knows another definition, asked about that, and is waiting itself: if we asked
+ * again, both would void each other's requests forever.
  */
-export async function askedByOther(
+export async function lastAsked(
   deps: Deps,
   tool: Tool | undefined,
   request: ApprovalRequest,
 ): Promise<ApprovalRequest | undefined> {
   if (tool === undefined || !(await isAsShown(deps, tool, request))) return undefined;
   const requests = await deps.approvals!.list({ runId: request.runId });
-  const last = requests.findLast(({ invocationId }) => invocationId === request.invocationId);
-  return last?.id === request.id ? undefined : last;
+  return requests.findLast(({ invocationId }) => invocationId === request.invocationId);
 }
 
 /** Including the program behind the tool. */

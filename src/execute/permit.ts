@@ -1,10 +1,10 @@
 import type { Tool } from "../tool/tool.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import { askApproval, askedByOther, waitForDecision } from "./call-approval.ts";
+import { askApproval, lastAsked, waitForDecision } from "./call-approval.ts";
 import { policyContextOf } from "./call-context.ts";
 import { awaitingOf } from "./call-outcome.ts";
 import { editOf } from "./call-row.ts";
-import type { ActionEntry, Call } from "./call.ts";
+import { aborted, type ActionEntry, type Call } from "./call.ts";
 import { callDigest } from "./digest.ts";
 import { judge, type Denial, type GateAnswer } from "./gate.ts";
 import { actionsOf } from "./info.ts";
@@ -102,8 +102,10 @@ async function approve(call: Call, tool: Tool, { value: row, version }: ActionEn
     case "void": {
       // Changed meanwhile, and asked again; or given up.
       call.approval = undefined;
-      const other = await askedByOther(deps, call.known(), request);
-      return other && awaitingOf(call, row, other);
+      const last = await lastAsked(deps, call.known(), request);
+      // The same question would find it again.
+      if (last?.id === request.id) return call.fail(version, "aborted", aborted(tool.name), undefined, row);
+      return last && awaitingOf(call, row, last);
     }
     case "denied": {
       const { reason, decidedBy } = request;

@@ -82,6 +82,25 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it.each(["waits", "is executed again"])("ends when its request is withdrawn and it %s", async (how) => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const again = () => tool.use({ n: 1 }, { invocationId: "a" });
+    const leave = new AbortController();
+    const waiting = executor.execute(again(), { ...RUN, signal: leave.signal });
+    await until(async () => (await approvals.list({ status: "pending" })).length === 1);
+    if (how !== "waits") {
+      leave.abort();
+      await waiting;
+    }
+    await approvals.withdraw(RUN.runId);
+    const outcome = await (how === "waits" ? waiting : executor.execute(again(), RUN));
+    expect(outcome).toMatchObject({ status: "failed", attempts: 0, error: { code: "aborted" } });
+    expect(await executor.execute(again(), RUN)).toMatchObject({ status: "failed", replayed: true });
+    expect((await approvals.list()).map(({ status }) => status)).toEqual(["void"]);
+    expect(ran).toHaveLength(0);
+  });
+
   it("is given up while the first one only begins to wait", async () => {
     const store = memoryStore();
     const { tool, ran } = refund();
