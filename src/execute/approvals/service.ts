@@ -241,6 +241,7 @@ export class ApprovalService implements Approvals {
   }
 
   async withdraw(runId: string, invocationId?: string): Promise<void> {
+    checkRunId("withdraw()", runId);
     const requests =
       invocationId === undefined
         ? await this.#rows.all(runId)
@@ -252,7 +253,7 @@ export class ApprovalService implements Approvals {
   }
 
   async forget(runId: string): Promise<void> {
-    if (typeof runId !== "string" || runId === "") throw new TypeError(`forget() takes a runId, got ${typeof runId}`);
+    checkRunId("forget()", runId);
     // Events first: the requests say which they are.
     for (const request of await this.#rows.all(runId)) await this.#events.forget(request);
     await this.#rows.forget(runId);
@@ -431,6 +432,11 @@ function checkAsk(ask: ApprovalAsk): void {
     throw new TypeError(`scope is a text, got ${typeof scope}`);
   }
   checkPrincipal(ask.requestedBy);
+}
+
+/** Without one, the requests of all runs would be meant. */
+function checkRunId(taker: string, runId: unknown): void {
+  if (typeof runId !== "string" || runId === "") throw new TypeError(`${taker} takes a runId, got ${typeof runId}`);
 }
 
 function checkPrincipal(principal: Principal | undefined): void {

@@ -591,6 +591,33 @@ describe("keeping", () => {
   });
 });
 
+describe("withdraw()", () => {
+  it("makes what is pending of a run, or of one call, void: once, told to all, and nothing of other runs", async () => {
+    const approvals = service();
+    const call = await approvals.request(ask());
+    const other = await approvals.request(ask({ invocationId: "0.1" }));
+    const decided = await approvals.request(ask({ invocationId: "0.2" }));
+    const elsewhere = await approvals.request(ask({ runId: "run_10" }));
+    await approvals.decide(decided.id, { decision: "approve" });
+    const statuses = () =>
+      Promise.all([call, other, decided, elsewhere].map(async ({ id }) => (await approvals.get(id))?.status));
+    await approvals.withdraw("run_1", "0.0");
+    expect(await statuses()).toEqual(["void", "pending", "approved", "pending"]);
+    await approvals.withdraw("run_1");
+    await approvals.withdraw("run_1");
+    expect(await statuses()).toEqual(["void", "void", "approved", "pending"]);
+    // Four were asked, three are decided: no event comes twice.
+    expect(await approvals.position()).toBe(7);
+    expect(await codeOf(approvals.decide(call.id, { decision: "approve" }))).toBe("approval_void");
+  });
+
+  it("refuses what is no runId, since nothing of any run is meant", async () => {
+    const { id } = await service().request(ask());
+    for (const none of [undefined, ""]) await expect(service().withdraw(none as string)).rejects.toThrow(TypeError);
+    expect((await service().get(id))?.status).toBe("pending");
+  });
+});
+
 describe("forget()", () => {
   it("deletes the requests of one run, open or decided, and what leads to them", async () => {
     const approvals = service();
