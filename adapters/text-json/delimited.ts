@@ -108,6 +108,8 @@ export class DelimitedCall implements BlockReader {
       const end = /[,}\])<]/.exec(text.slice(at + 1));
       const until = end === null ? text.length : at + 1 + end.index;
       this.#bare += text.slice(at, until);
+      // Longer than all arguments may be: whatever it is, it is refused now.
+      if (this.#bare.length > this.#context.limits.maxArgumentsLength) this.#say(this.#bare);
       return until;
     }
     if (mark?.word === close || (mark?.word === open && this.#expected === "end")) {

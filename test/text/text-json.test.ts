@@ -1309,6 +1309,17 @@ describe("a call of glm", () => {
 });
 
 describe("a call of gemma", () => {
+  it("is refused where a value that is no string gets too long", async () => {
+    const text = `<|tool_call>call:get_weather{city:${"O".repeat(50)}`;
+    for (const pieces of [[text], text.split("")]) {
+      const events = textJson("gemma").read(iterate(pieces), {
+        tools: sharedTools,
+        limits: { maxArgumentsLength: 30 },
+      });
+      expect(outcomesOf(await events.done())).toEqual(["too_large"]);
+    }
+  });
+
   const quoted = (text: string) => `<|"|>${text}<|"|>`;
   const block = (call: string) => `<|tool_call>${call}<tool_call|>`;
   const weather = block(`call:get_weather{city:${quoted("Oslo")}}`);
