@@ -187,12 +187,15 @@ function isPossible(schema: unknown): boolean {
   return schema !== false;
 }
 
-/** All schemas that apply to a value with others in it, and those of which one does; none if there are too many. */
+/**
+ * All schemas that apply to a value with others in it, and those of which one does; none if there are too many. Each
+ * once: those of a recursive schema would double with every level.
+ */
 function partsOf(schemas: readonly unknown[], walk: Walk): readonly Record<string, unknown>[] {
   try {
-    const parts = schemas.flatMap((schema) => conjunction(schema, walk));
-    const branches = parts.flatMap((part) => unionsOf(part).flat());
-    return [...parts, ...branches.flatMap((branch) => conjunction(branch, walk))];
+    const parts = new Set(schemas.flatMap((schema) => conjunction(schema, walk)));
+    const branches = new Set([...parts].flatMap((part) => unionsOf(part).flat()));
+    return [...new Set([...parts, ...[...branches].flatMap((branch) => conjunction(branch, walk))])];
   } catch (error) {
     if (error instanceof GiveUp) return [];
     throw error;

@@ -1067,6 +1067,28 @@ describe("a call of MiniMax M3", () => {
   ])("%s: %s", async (_, text, outcomes, said) => {
     await expectRead(textJson("invoke"), text, outcomes, said, [move, now]);
   });
+
+  it("may have values of a recursive schema in it, as deep as they are", async () => {
+    const node = (kind: string) => ({
+      type: "object",
+      properties: {
+        kind: { const: kind },
+        x: number,
+        inner: { anyOf: [{ $ref: "#/$defs/a" }, { $ref: "#/$defs/b" }] },
+      },
+    });
+    const draw = defineTool({
+      name: "draw",
+      inputSchema: jsonSchema({ ...node("a"), $defs: { a: node("a"), b: node("b") } }),
+    });
+    let [written, input] = ["", {}];
+    for (let depth = 0; depth < 20; depth++) {
+      const kind = depth % 2 === 0 ? "b" : "a";
+      written = value("inner", value("kind", kind), value("x", "1"), written);
+      input = { inner: { kind, x: 1, ...input } };
+    }
+    await expectRead(textJson("invoke"), call("draw", written), [input], "", [draw]);
+  });
 });
 
 describe("a call of xtml", () => {
