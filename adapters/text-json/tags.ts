@@ -32,7 +32,10 @@ export interface TagNotation {
   readonly callEnd: string;
   readonly parameterEnd: string;
   readonly sectionEnds: readonly string[];
-  /** What is not part of a value where it begins, and where it ends. Unless that is a line break, they come together. */
+  /**
+   * What is not part of a value where it begins, and where it ends. Unless that is a line break, they come together, and
+   * white space may stand around them.
+   */
   readonly around?: readonly [begin: string, end: string];
   /** Only what follows distinguishes a call without a section from another notation, or other XML. */
   readonly isCommon: boolean;
@@ -206,9 +209,10 @@ export class TagBlock implements BlockReader {
   }
 
   #readValue(text: string, from: number): number {
-    const lead = look(text, from, this.#lead);
+    const first = this.#lead.length > 1 ? skipSpace(text, from) : from;
+    const lead = first - from > MAX_SPACE ? "no" : look(text, first, this.#lead);
     if (lead === "maybe") return from;
-    if (lead === "yes") from += this.#lead.length;
+    if (lead === "yes") from = first + this.#lead.length;
     else if (this.#lead !== "\n") this.#tail = "";
     this.#lead = "";
     for (let at = from; ;) {
@@ -222,7 +226,8 @@ export class TagBlock implements BlockReader {
       this.#pass(text, from, begin);
       if (meaning === "maybe") return begin;
       if (meaning === "unclosed") return this.#refuse(`a value has no ${this.#notation.parameterEnd}`, text, begin);
-      const { name, isEnd: isOver, end } = tag as Tag;
+      const { kind, name, isEnd: isOver, end } = tag as Tag;
+      if (meaning === "inner" && !isOver && kind !== "parameter") this.#call!.unreadable("a value has a call in it");
       if (isOver) this.#args!.end();
       else this.#args!.begin(name ?? "");
       from = at = end;
@@ -234,8 +239,10 @@ export class TagBlock implements BlockReader {
 
   /** Whether the value can end only behind something that has not come right before. */
   #isCovered(text: string, from: number, at: number): boolean {
-    const length = this.#tail.length;
-    return length > 1 && !(this.#held + text.slice(Math.max(from, at - length), at)).endsWith(this.#tail);
+    if (this.#tail.length <= 1) return false;
+    const length = this.#tail.length + MAX_SPACE;
+    const before = at - from < length ? this.#held + text.slice(from, at) : text.slice(at - length, at);
+    return !before.slice(-length).trimEnd().endsWith(this.#tail);
   }
 
   /**
@@ -275,10 +282,7 @@ export class TagBlock implements BlockReader {
     if (key === undefined) return "unclosed";
     if (isOver) {
       if (this.#path.pop() !== key) return "unclosed";
-    } else {
-      if (kind !== "parameter") this.#call!.unreadable("a value has a call in it");
-      this.#path.push(key);
-    }
+    } else this.#path.push(key);
     return this.#path.length === 0 ? "end" : "inner";
   }
 
@@ -298,11 +302,22 @@ export class TagBlock implements BlockReader {
   #pass(text: string, from: number, until: number): number {
     if (until === from) return until;
     const piece = this.#held + text.slice(from, until);
-    let length = Math.min(this.#tail.length, piece.length);
-    while (length > 0 && !this.#tail.startsWith(piece.slice(-length))) length--;
-    this.#args!.piece(piece.slice(0, piece.length - length));
-    this.#held = piece.slice(piece.length - length);
+    const end = this.#tailAt(piece);
+    this.#args!.piece(piece.slice(0, end));
+    this.#held = piece.slice(end);
     return until;
+  }
+
+  /** Where the end begins that may not be part of the value. */
+  #tailAt(piece: string): number {
+    const tail = this.#tail;
+    const end = tail.length > 1 ? piece.trimEnd().length : 0;
+    if (end > 0 && piece.length - end <= MAX_SPACE && piece.startsWith(tail, end - tail.length)) {
+      return end - tail.length;
+    }
+    let at = Math.max(0, piece.length - tail.length);
+    while (!tail.startsWith(piece.slice(at))) at++;
+    return at;
   }
 }
 

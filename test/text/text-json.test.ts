@@ -14,7 +14,7 @@ import {
 import type { JsonDialect } from "../../adapters/text-json/prompt.ts";
 import { busyMs } from "../busy-ms.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
-import { readText, textOf } from "./support.ts";
+import { readText, said, textOf } from "./support.ts";
 import { iterate } from "../iterate.ts";
 
 const names = Object.keys(notations) as NotationName[];
@@ -932,6 +932,23 @@ describe("a call of MiniCPM5", () => {
       [{ path: "a", content: covered("x").slice(0, -30) }],
       "",
     ],
+    [
+      "may have white space around one",
+      file("\n <![CDATA[\nx]] >]]>\n\t") + covered("y"),
+      [
+        { path: "a", content: "\nx]] >" },
+        { path: "a", content: "y" },
+      ],
+      "",
+    ],
+    ["may have white space in one", covered("]]> \n<b> ]]>\n"), [{ path: "a", content: "]]> \n<b> ]]>\n" }], ""],
+    ["may be white space", file(" \n "), [{ path: "a", content: " \n " }], ""],
+    [
+      "may have more white space than that",
+      file(`${" ".repeat(200)}<![CDATA[x]]>`),
+      [{ path: "a", content: `${" ".repeat(200)}<![CDATA[x]]>` }],
+      "",
+    ],
     ["has no end within one", covered("x").replace("]]>", "") + now, ["truncated"], ""],
     ["is none with its mark behind words", file("x<![CDATA[y]]>"), [{ path: "a", content: "x<![CDATA[y]]>" }], ""],
     ["is cut in the mark", covered("x").slice(0, 75), ["truncated"], ""],
@@ -1066,6 +1083,12 @@ describe("a call of MiniMax M3", () => {
     ["is none in code", `\`${call("now")}\``, [], `\`${call("now")}\``],
   ])("%s: %s", async (_, text, outcomes, said) => {
     await expectRead(textJson("invoke"), text, outcomes, said, [move, now]);
+  });
+
+  it("says the same of a call in a value, whatever its pieces", async () => {
+    const text = call("move", value("path", "a", call("now")));
+    const read = async (pieces: string[]) => said(await readText(textJson("invoke"), pieces, [move, now]));
+    expect(await read(text.split(""))).toBe(await read([text]));
   });
 
   it("may have values of a recursive schema in it, as deep as they are", async () => {
