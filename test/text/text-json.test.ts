@@ -14,7 +14,7 @@ import {
 import type { JsonDialect } from "../../adapters/text-json/prompt.ts";
 import { busyMs } from "../busy-ms.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
-import { readText, said, textOf } from "./support.ts";
+import { readText, said as saidIn, textOf } from "./support.ts";
 import { iterate } from "../iterate.ts";
 
 const names = Object.keys(notations) as NotationName[];
@@ -1087,7 +1087,7 @@ describe("a call of MiniMax M3", () => {
 
   it("says the same of a call in a value, whatever its pieces", async () => {
     const text = call("move", value("path", "a", call("now")));
-    const read = async (pieces: string[]) => said(await readText(textJson("invoke"), pieces, [move, now]));
+    const read = async (pieces: string[]) => saidIn(await readText(textJson("invoke"), pieces, [move, now]));
     expect(await read(text.split(""))).toBe(await read([text]));
   });
 
