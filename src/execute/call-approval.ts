@@ -87,7 +87,9 @@ export async function lastAsked(
 ): Promise<ApprovalRequest | undefined> {
   if (tool === undefined || !(await isAsShown(deps, tool, request))) return undefined;
   const requests = await deps.approvals!.list({ runId: request.runId });
-  return requests.findLast(({ invocationId }) => invocationId === request.invocationId);
+  const ofCall = requests.filter(({ invocationId }) => invocationId === request.invocationId);
+  // One whose event has no number yet is listed first.
+  return ofCall.find(({ status }) => status === "pending") ?? ofCall.at(-1);
 }
 
 /** Including the program behind the tool. */
