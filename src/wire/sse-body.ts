@@ -12,6 +12,8 @@ const LF = 10;
 const CR = 13;
 /** Longer than any event that has a template. */
 const NEAR = 8192;
+/** Most events are shorter than this. */
+const GLANCE = 2048;
 /** After this many events without a known template, the search for one ends. */
 const PATIENCE = 32;
 
@@ -59,10 +61,11 @@ export class SseBody {
       if (isKnown && this.#takeKnown(this.#fitted!)) {
         this.#passed();
         at = next;
-      } else {
+      } else if (at === 0 && isBetween && this.#takePlain(bytes, isKnown)) at = bytes.length;
+      else {
         const to = this.#isHopeless ? bytes.length : afterBlankLine(bytes, at);
         const piece = at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to);
-        if (!isBetween || !this.#takePlain(piece, isKnown))
+        if (!isBetween || piece === bytes || !this.#takePlain(piece, isKnown))
           (this.#reader ??= this.#createReader()).feed(piece, this.#offset + at);
         if (this.#data.hasFailed) return;
         at = to;
@@ -106,6 +109,8 @@ export class SseBody {
     const { length } = bytes;
     if (length > this.#maxEventBytes || bytes[length - 1] !== LF) return false;
     if (bytes[length - 2] !== LF && bytes[length - 3] !== LF) return false;
+    // Many bytes may be many events: do not decode them just to find that out.
+    if (length > NEAR && afterBlankLine(bytes.subarray(0, GLANCE), 0) < GLANCE) return false;
     const text = decodeUtf8(bytes);
     const plain = text === undefined ? undefined : plainEventOf(text);
     if (plain === undefined) return false;
