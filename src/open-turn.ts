@@ -1,4 +1,4 @@
-import { isToolError, ToolError } from "./errors.ts";
+import { isToolError, messageOf, ToolError } from "./errors.ts";
 import { objectIn } from "./json/index.ts";
 import type { ModelTurn, ResponseInfo } from "./model.ts";
 import { lost } from "./read/failures.ts";
@@ -92,7 +92,7 @@ class Asked<Event> implements AsyncIterable<Event>, AsyncIterator<Event> {
       if (this.controller.signal.aborted || lost(error).code !== "aborted") throw error;
       throw new ToolError(
         "connection_lost",
-        `The client gave up before the provider ended the turn: ${messageOf(error)}`,
+        `The client gave up before the provider ended the turn: ${wordsOf(error)}`,
         {
           cause: error,
         },
@@ -122,7 +122,6 @@ class Asked<Event> implements AsyncIterable<Event>, AsyncIterator<Event> {
 
 /** What SDKs attach to the errors that they throw, under all their different names. */
 interface SdkError {
-  readonly message?: unknown;
   readonly status?: unknown;
   readonly statusCode?: unknown;
   readonly headers?: unknown;
@@ -134,7 +133,7 @@ interface SdkError {
 function refusal(error: unknown): ToolError {
   if (isToolError(error)) return error;
   const status = statusOf(error);
-  const message = messageOf(error);
+  const message = wordsOf(error);
   if (status !== undefined) {
     const said = message.startsWith(`${status} `) ? message.slice(`${status} `.length) : message;
     return new ToolError("provider_error", `The provider refused the request with status ${status}: ${said}`, {
@@ -150,9 +149,9 @@ function statusOf(error: unknown): number | undefined {
 }
 
 /** Some SDKs use the whole body as the message: extracts what the provider said in it. */
-function messageOf(error: unknown): string {
-  const { message, body } = (error ?? {}) as SdkError;
-  const text = typeof message === "string" ? message : String(error);
+function wordsOf(error: unknown): string {
+  const { body } = (error ?? {}) as SdkError;
+  const text = messageOf(error);
   return (isObject(body) ? errorText(body) : undefined) ?? errorText(objectIn(text)) ?? text;
 }
 

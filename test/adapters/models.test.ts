@@ -216,6 +216,16 @@ it("a request is refused at once, whatever the answer says", async () => {
   expect(error?.message).toMatch(/^The provider refused the request with status 400: \{/);
 });
 
+it("a failure of the client is told, even one that has no text", async () => {
+  const client = { chat: { completions: { create: () => Promise.reject(Object.create(null)) } } };
+  const model = openaiChat.model(client as never, { model: "m" });
+  const { error } = await model.open({ messages: [{ role: "user", content: "Hi" }] }).done();
+  expect(error).toMatchObject({
+    code: "connection_lost",
+    message: "The request got no answer: what was thrown cannot be shown",
+  });
+});
+
 describe("model() of a client that is none, or another SDK's, is refused at once", () => {
   const others = {
     undefined: undefined,
