@@ -2,9 +2,11 @@ export { mcpTools } from "./tools.ts";
 export type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
 export {
   mcpHandlers,
+  resultContent,
   serveMcp,
   type McpHandlers,
   type McpServerLike,
+  type ServedContent,
   type ServedResult,
   type ServedTool,
   type ServeMcpOptions,

@@ -1,5 +1,5 @@
 import { isToolError, ToolError } from "../errors.ts";
-import { jsonIn } from "../json/parse.ts";
+import { jsonIn, wellFormed } from "../json/index.ts";
 import { isMarked, modelOutput, outputText } from "../stream/history.ts";
 import { isRecord } from "../schema/json.ts";
 import { approvalRule } from "../tool/policy.ts";
@@ -45,10 +45,26 @@ export interface ServedTool {
 /** The result of a call in MCP's format. */
 export interface ServedResult {
   [key: string]: unknown;
-  content: { type: "text"; text: string }[];
+  content: ServedContent[];
   structuredContent?: Record<string, unknown>;
   isError?: boolean;
 }
+
+/** One block of a result, as MCP describes it. `data` and `blob` are Base64. */
+export type ServedContent =
+  | { type: "text"; text: string }
+  | { type: "image" | "audio"; data: string; mimeType: string }
+  | {
+      type: "resource_link";
+      uri: string;
+      name: string;
+      description?: string | undefined;
+      mimeType?: string | undefined;
+    }
+  | {
+      type: "resource";
+      resource: { uri: string; mimeType?: string | undefined } & ({ text: string } | { blob: string });
+    };
 
 interface CallRequest {
   readonly params: {
@@ -184,11 +200,13 @@ function served(name: string, { description, inputSchema, outputSchema, effect }
   };
 }
 
-/** A string as it is, anything else as JSON; if the tool has an output schema, all of it, structured. */
+/**
+ * A string as it is, anything else as JSON; if the tool has an output schema, all of it, structured. What
+ * {@link resultContent} marks is the content either way.
+ */
 function resultOf(tool: Tool, output: unknown): ServedResult {
   const isStructured = tool.outputSchema?.jsonSchema["type"] === "object";
-  const text = textOf(tool, output, isStructured);
-  const content: ServedResult["content"] = [{ type: "text", text }];
+  const { text, content = [{ type: "text", text }] } = said(tool, output, isStructured);
   if (!isStructured) return { content };
   const structuredContent = jsonIn(text);
   if (tool.outputSchema!.validate(structuredContent).ok) {
@@ -197,16 +215,38 @@ function resultOf(tool: Tool, output: unknown): ServedResult {
   throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
 }
 
-function textOf(tool: Tool, output: unknown, isStructured: boolean): string {
+function said(
+  tool: Tool,
+  output: unknown,
+  isStructured: boolean,
+): { readonly text: string; readonly content?: ServedContent[] | undefined } {
   try {
-    const told = isStructured ? output : modelOutput(tool, output);
-    return outputText(isMarked(told) ? output : told);
+    const told = modelOutput(tool, output);
+    const text = outputText(isStructured || isMarked(told) ? output : told);
+    return { text, content: contentOf(told) };
   } catch (cause) {
     // Whoever does not read of a write that it was executed calls it again.
     throw new ToolError("not_serializable", `Tool ${tool.name} has run, but its output is nothing that JSON can say.`, {
       cause,
     });
   }
+}
+
+const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.mcp.resultContent");
+
+/**
+ * Marks what a served tool returns, or its `toModelOutput`, as MCP content, for results that are more than text.
+ * Without the mark it is data, and is sent as JSON, whatever it looks like.
+ *
+ * @example
+ * execute: async () => resultContent([{ type: "image", data: png.toString("base64"), mimeType: "image/png" }]),
+ */
+export function resultContent(content: ServedContent[]): { readonly content: ServedContent[] } {
+  return Object.freeze({ [RESULT_CONTENT]: true, content });
+}
+
+function contentOf(output: unknown): ServedContent[] | undefined {
+  return isRecord(output) && RESULT_CONTENT in output ? wellFormed(output["content"] as ServedContent[]) : undefined;
 }
 
 type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>;
