@@ -214,8 +214,8 @@ export class ResponsesParser implements Parser<unknown> {
       if (item.unheaded === undefined) this.#announce(item);
     } else if (isHosted(wire)) {
       const call = providerCall(wire, "started");
-      // What the client has to run is reported once it is complete.
-      if (call.executedBy === "provider") this.#sink.providerTool(call);
+      // What the client has to run, or to approve, is reported once it is complete.
+      if (call.executedBy === "provider" && wire.type !== "mcp_approval_request") this.#sink.providerTool(call);
     }
     return item;
   }
