@@ -8,6 +8,8 @@ import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
+import { textHelpers } from "../adapters/text-helpers/index.ts";
+import { rescueTextCalls, textJson } from "../adapters/text-json/index.ts";
 import { discoverExecutables, loadExecutable } from "../src/executable/index.ts";
 import { approvalHandler, ApprovalService, approvalSession, approvalSockets } from "../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../src/execute/index.ts";
@@ -97,6 +99,11 @@ describe("an option that does not exist is refused, for a rule or a limit with a
     ["serveReplay()", "behaviour", "behavior", (wrong) => serveReplay({ adapters: [], fixtures: new Map(), ...wrong })],
     ["recordingProxy()", "onSkip", "onSkipped", (wrong) => recordingProxy({ url: "http://localhost", ...wrong })],
     ["replay()", "sped", "speed", (wrong) => replay({ bytes: new Uint8Array(), chunks: [], complete: true }, wrong)],
+    ["textHelpers()", "maxBlockSize", "maxBlockLength", (wrong) => textHelpers(wrong)],
+    ["text-helpers.read() or parse()", "variable", "variables", (wrong) => textHelpers().parse("", wrong)],
+    ["text-json/hermes.read() or parse()", "thinks", "thinking", (wrong) => textJson("hermes").parse("", wrong)],
+    ["text-json/kimi.model()", "reason", "reasoning", (wrong) => textJson("kimi").model(model, wrong)],
+    ["rescueTextCalls()", "notation", "notations", (wrong) => rescueTextCalls(openaiChat, wrong)],
     ["Tool a:", "needApproval", "needsApproval", (wrong) => defineTool({ ...tool, ...wrong })],
   ])("by %s: %s for %s", async (taker, typo, meant, call) => {
     const refused = (async () => call({ [typo]: 1 }))();

@@ -18,7 +18,7 @@ export type { Reference, Step } from "./values.ts";
  * `<helpers> user = find_user("John", zip="90210") </helpers>`. A call may refer to the result of an earlier one. Needs
  * the package `@lezer/python`.
  *
- * @throws TypeError for an invalid tag or limit
+ * @throws TypeError for an invalid tag or limit, or an option spelt like one of these
  * @example
  * const helpers = textHelpers();
  * messages.unshift({ role: "system", content: helpers.describeTools(tools) });

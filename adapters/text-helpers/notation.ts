@@ -1,5 +1,6 @@
 import { parseJson } from "../../src/json/index.ts";
 import { withoutMarks, type TextDialect, type WrittenResult } from "../../src/text/dialect.ts";
+import { checkSpelling, type OptionNames } from "../../src/tool/option-names.ts";
 import { CodeBlock } from "./block.ts";
 import { createCalls } from "./calls.ts";
 import { signatures } from "./describe.ts";
@@ -21,9 +22,11 @@ export interface HelperTags {
 }
 
 const MAX_BLOCK = 131_072;
+const OPTIONS: OptionNames<HelperTags> = { tag: true, resultTag: true, maxBlockLength: true };
 
-/** @throws TypeError for an invalid tag or limit */
+/** @throws TypeError for an invalid tag or limit, or an option spelt like one of these */
 export function helpers(options: HelperTags = {}): TextDialect {
+  checkSpelling("textHelpers()", options, OPTIONS);
   const { tag = "helpers", resultTag = `${tag}_result`, maxBlockLength = MAX_BLOCK } = options;
   for (const name of [tag, resultTag]) {
     if (typeof name !== "string" || !/^[\w.:-]{1,64}$/.test(name)) {

@@ -2,6 +2,7 @@ import type { Adapter } from "../../src/adapter.ts";
 import { textAdapter, type TextAdapter } from "../../src/text/adapter.ts";
 import { rescue } from "../../src/text/rescue.ts";
 import { namespaced } from "../../src/tool/names.ts";
+import { checkSpelling, type OptionNames } from "../../src/tool/option-names.ts";
 import { notationNamed, notations, type NotationName } from "./notations/index.ts";
 
 export type { ToolDescription } from "../../src/text/dialect.ts";
@@ -41,12 +42,15 @@ export interface RescueTextCallsOptions {
  * An adapter that also finds the calls that its model, or a broken server, wrote into the text: they become calls of the
  * turn like any other, and go back in the wire's own form. A call of `multi_tool_use.parallel` becomes those it wraps.
  *
- * @throws TypeError for an unknown notation
+ * @throws TypeError for an unknown notation, or an option spelt like one of these
  * @example
  * const chat = rescueTextCalls(openaiChat);
  * for await (const event of chat.read(stream, { tools })) if (event.type === "tool-use") await event.use.execute();
  */
 export function rescueTextCalls<A extends Adapter>(adapter: A, options: RescueTextCallsOptions = {}): A {
+  checkSpelling("rescueTextCalls()", options, OPTIONS);
   const { notations: names = Object.keys(notations) as NotationName[], reasoning, thinking } = options;
   return rescue(adapter, { notations: names.map(notationNamed), reasoning, thinking });
 }
+
+const OPTIONS: OptionNames<RescueTextCallsOptions> = { notations: true, reasoning: true, thinking: true };

@@ -12,6 +12,7 @@ import type { StreamEvent } from "../stream/events.ts";
 import { isRecord } from "../schema/json.ts";
 import { dropAnnotations } from "../schema/rewrites.ts";
 import { lowerTools } from "../tool/lower-tools.ts";
+import { checkSpelling } from "../tool/option-names.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { TextDialect, ToolDescription } from "./dialect.ts";
@@ -19,7 +20,7 @@ import { textConversation } from "./conversation.ts";
 import { createTextParser, type TextEvent, type TextResponse } from "./events.ts";
 import { textMessages, type TextMessage } from "./messages.ts";
 import { textModel, type TextModelOptions, type TextSpeaker } from "./model.ts";
-import type { TextOptions } from "./notation.ts";
+import { TEXT_OPTIONS, type TextOptions } from "./notation.ts";
 import { expandParallel } from "./parallel.ts";
 import { textSink } from "./sink.ts";
 
@@ -66,6 +67,7 @@ export function textAdapter(
       make: ({ description }, lowered) => ({ name: lowered.name, description, parameters: lowered.schema }),
     });
   function parser(sink: ParserSink, options: TextOptions = {}) {
+    checkSpelling(`${name}.read() or parse()`, options, TEXT_OPTIONS);
     const { stop } = options;
     if (stop !== undefined && !dialect.ends.includes(stop)) {
       const ends = dialect.ends.length === 0 ? "has no end marks" : `has the end marks ${dialect.ends.join(" ")}`;

@@ -2,12 +2,13 @@ import { checkedChoice, type ToolChoice } from "../tool/choice.ts";
 import { modelMessage, type Model, type ModelOptions, type ModelRequest } from "../model.ts";
 import { openTurn } from "../open-turn.ts";
 import { openSource } from "../source.ts";
+import { checkSpelling } from "../tool/option-names.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { TextAdapter, TextSource } from "./adapter.ts";
 import { isTextMessage, type TextConversation } from "./conversation.ts";
 import type { TextEvent } from "./events.ts";
 import type { TextMessage } from "./messages.ts";
-import type { TextOptions } from "./notation.ts";
+import { TEXT_OPTIONS, type TextOptions } from "./notation.ts";
 
 /** The request to a function that generates text. */
 export interface TextRequest {
@@ -38,6 +39,7 @@ export function textModel(
   if (typeof speaker !== "function" && typeof (speaker as Partial<Model> | null)?.open !== "function") {
     throw new TypeError("model() takes the model of another adapter, or a function that generates text.");
   }
+  checkSpelling(`${adapter.name}.model()`, options, TEXT_OPTIONS);
   const { variables, ...known } = conversation;
   return {
     ...known,

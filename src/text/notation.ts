@@ -1,4 +1,5 @@
 import type { Limits } from "../stream/limits.ts";
+import type { OptionNames } from "../tool/option-names.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { BlockWriter } from "./writer.ts";
@@ -103,6 +104,14 @@ export interface TextOptions {
    */
   readonly stop?: string | undefined;
 }
+
+/** Those that only text has. */
+export const TEXT_OPTIONS: OptionNames<Omit<TextOptions, "tools" | "limits">> = {
+  variables: true,
+  reasoning: true,
+  thinking: true,
+  stop: true,
+};
 
 /** Longer than any head seen so far: a marker, a name, some white space. */
 export const MAX_HEAD = 256;
