@@ -133,10 +133,18 @@ describe("a rule that is no function is refused: one that cannot be asked denies
       (wrong) => new ApprovalService({ store, ...wrong }),
       ["mayDecide", "validateInput", "onError", "now"],
     ],
+    ["mcpHandlers()", (wrong) => mcpHandlers([], wrong), ["execute", "context"]],
   ])("%s", (_, make, names) => {
     for (const name of names) {
       expect(() => make({ [name]: true })).toThrow(new TypeError(`${name} is a function, got a boolean.`));
       expect(() => make({ [name]: undefined })).not.toThrow();
+    }
+  });
+
+  it("mcpTools()", async () => {
+    for (const name of ["effect", "policy", "filter", "reconnect", "result", "onInputRequired"]) {
+      const refused = mcpTools({} as never, { [name]: "read" });
+      await expect(refused).rejects.toThrow(new TypeError(`${name} is a function, got a string.`));
     }
   });
 });

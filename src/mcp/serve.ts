@@ -4,7 +4,7 @@ import { isMarked, modelOutput, outputText } from "../stream/history.ts";
 import { isRecord } from "../schema/json.ts";
 import { approvalRule } from "../tool/policy.ts";
 import { safeToolName } from "../tool/names.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { onceForTools, toolList, toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -126,6 +126,7 @@ export function serveMcp(
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
   checkOptionNames("mcpHandlers()", options, OPTIONS);
+  checkFunctions(options, "execute", "context");
   const { execute = executeHere } = options;
   for (const tool of offered(tools).values()) checkServable(tool); // reports mistakes in the set immediately
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };

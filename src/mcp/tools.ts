@@ -1,6 +1,6 @@
 import { cut, ToolError } from "../errors.ts";
 import { checkMs, settlesWithin } from "../time.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
 import { isVersion2, type McpClient, type RequestOptions } from "./client.ts";
@@ -28,6 +28,7 @@ const MAX_ERROR_LENGTH = 16_384;
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<McpToolSet> {
   checkOptionNames("mcpTools()", options, OPTIONS);
+  checkFunctions(options, "effect", "policy", "filter", "reconnect", "result", "onInputRequired");
   const { timeoutMs = 60_000, maxTimeoutMs = timeoutMs * 10, maxAgeMs = 60_000, maxTools = 1_000 } = options;
   const { onInputRequired, reconnect, signal } = options;
   for (const name of ["listTools", "callTool", "getServerVersion", "getServerCapabilities"] as const) {
