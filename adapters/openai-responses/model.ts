@@ -8,7 +8,6 @@ import type {
   ResponseFunctionToolCall,
   ResponseInputItem,
   ResponseReasoningItem,
-  ResponseStreamEvent,
   Tool,
 } from "openai/resources/responses/responses";
 import type { Adapter } from "../../src/adapter.ts";
@@ -20,11 +19,12 @@ import { outputText } from "../../src/stream/history.ts";
 import { isCall } from "./item.ts";
 import { resultContent } from "./messages.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
+import type { StreamedEvent } from "./wire.ts";
 
-/** The part of the `openai` client that is used. */
+/** The part of the `openai` client that is used, or what sends requests in another way, over a WebSocket say. */
 export interface ResponsesClient {
   readonly responses: {
-    create(body: ResponseCreateParamsStreaming, options?: { signal?: AbortSignal }): Requested<ResponseStreamEvent>;
+    create(body: ResponseCreateParamsStreaming, options?: { signal?: AbortSignal }): Requested<StreamedEvent>;
   };
 }
 
@@ -65,7 +65,7 @@ export function responsesModel(
         ...(isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { tools })),
         stream: true,
       };
-      return openTurn<ResponseStreamEvent>(
+      return openTurn<StreamedEvent>(
         (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
         (abort) => opened(client.responses.create(body, { signal: abort })),
       );
