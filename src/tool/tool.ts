@@ -28,7 +28,7 @@ export type RepairPolicy = "off" | "syntax" | "coerce";
 
 /** What a handler is told about the call it serves. An executor may add to it. */
 export interface ToolContext {
-  /** Our own id of the call: run + turn + position. Stable over retries: pass it on as an idempotency key. */
+  /** Our own id of the call: run + turn + position. Stable over retries. */
   readonly invocationId: string;
   /** The provider's id of the call, `null` if it gave none. Not an identity: providers repeat ids. */
   readonly toolCallId: string | null;
