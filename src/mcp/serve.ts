@@ -77,6 +77,7 @@ interface CallRequest {
 /** The part of a `Server` or `McpServer` of `@modelcontextprotocol/server` 2 that is used. */
 export interface McpServerLike {
   setRequestHandler(method: never, handler: never): void;
+  assertCanSetRequestHandler(method: never): void;
   registerCapabilities(capabilities: { tools: object }): void;
   sendToolListChanged(): Promise<void>;
 }
@@ -92,6 +93,7 @@ const INVALID_PARAMS = -32602;
  *
  * @param server of `@modelcontextprotocol/server` 2, created by you; for older ones see {@link mcpHandlers}
  * @throws TypeError for anything else
+ * @throws Error if the server offers tools already, by `registerTool()` say: put all of them into one registry
  * @throws ToolError as {@link mcpHandlers} does
  * @example
  * const server = new Server({ name: "orders", version: "1.0.0" }, { capabilities: { tools: {} } });
@@ -109,6 +111,7 @@ export function serveMcp(
   }
   checkOptionNames("serveMcp()", options, OPTIONS);
   const { listTools, callTool } = mcpHandlers(tools, options);
+  target.assertCanSetRequestHandler("tools/list" as never);
   target.registerCapabilities({ tools: { listChanged: true } });
   target.setRequestHandler("tools/list" as never, listTools as never);
   target.setRequestHandler("tools/call" as never, callTool as never);

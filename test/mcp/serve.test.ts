@@ -240,6 +240,12 @@ it("an McpServer is as good, and tools that join later are offered", async () =>
   ]);
 });
 
+it("a server that offers tools already is refused, since they would be gone", () => {
+  const server = new McpServer({ name: "s", version: "1.0.0" });
+  server.registerTool("own", { inputSchema: city }, () => ({ content: [] }));
+  expect(() => serveMcp(server, all)).toThrow("A request handler for tools/list already exists");
+});
+
 it("a client that did not ask for progress is told of none", async () => {
   const counting = defineTool({
     name: "count",
