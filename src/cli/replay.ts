@@ -1,13 +1,15 @@
+import type { Adapter } from "../adapter.ts";
 import { isToolError } from "../errors.ts";
 import type { TurnStream } from "../read/index.ts";
 import type { Turn } from "../stream/events.ts";
 import { summarize, type TurnSummary } from "../testing/index.ts";
+import { plainText } from "../text/plain.ts";
 import type { Tool } from "../tool/tool.ts";
 import { openInput, recordingsAt } from "./inputs.ts";
 import { loadTools } from "./tools-file.ts";
 import { parseOptions, speedOf, UsageError } from "./usage-error.ts";
 import { printable, wrap } from "./text.ts";
-import { checkNotation, textNotations, withTextCalls } from "./text-calls.ts";
+import { checkNotation, textFixtureAdapter, textNotations, withTextCalls } from "./text-calls.ts";
 import { LEGEND } from "./timeline.ts";
 import { createView, isWatched } from "./view.ts";
 import { checkWire, recordedAdapterNamed } from "./wires.ts";
@@ -20,7 +22,8 @@ Shows recordings as they happened.
                 or - for standard input, shown as it arrives
   --wire NAME   the wire format; default: recognised from the content
   --text NOTATION
-                also find calls in the text; helpers are Python, in <helpers> blocks:
+                also find calls in the text; default: what the meta.json of a fixture of text says;
+                helpers are Python, in <helpers> blocks:
 ${wrap(textNotations.join(", "), 86)
   .map((line) => " ".repeat(16) + line)
   .join("\n")}
@@ -81,9 +84,9 @@ async function replayOne(file: string, { wire, notation, tools, speed, isJson }:
     const isPaced = !isJson && isWatched(process.stdout);
     const { adapter, body, soFar } = await openInput(file, { wire, speed, isPaced });
     const text = { isBroken: false };
-    const reader = notation === undefined ? adapter : await withTextCalls(adapter, notation);
+    const reader = await readerOf(adapter, file, { wire, notation });
     const stream = reader.read(watchText(body, text), { tools });
-    const turn = isJson ? await stream.done() : await show(`${file} (${adapter.name})`, stream);
+    const turn = isJson ? await stream.done() : await show(`${file} (${reader.name})`, stream);
     const lost = saysNothing(turn) ? turn.error?.code : undefined;
     if (lost === "connection_lost") checkWire(soFar(), adapter);
     if (isJson) printLine({ file, ...summarize(turn) });
@@ -95,6 +98,17 @@ async function replayOne(file: string, { wire, notation, tools, speed, isJson }:
     else process.stderr.write(`toolstream: ${printable(message.startsWith(file) ? message : `${file}: ${message}`)}\n`);
     return false;
   }
+}
+
+/** The adapter that also finds the calls in the text, where it is known how they are written. */
+async function readerOf(
+  adapter: Adapter,
+  file: string,
+  { wire, notation }: Pick<ReplayOptions, "wire" | "notation">,
+): Promise<Adapter> {
+  if (notation !== undefined) return withTextCalls(adapter, notation);
+  const isPlainText = wire === undefined && adapter === plainText && file !== "-";
+  return (isPlainText ? await textFixtureAdapter(file) : undefined) ?? adapter;
 }
 
 async function show(title: string, stream: TurnStream): Promise<Turn> {

@@ -1,5 +1,10 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { textJson } from "../../adapters/text-json/index.ts";
 import { notations, type NotationName } from "../../adapters/text-json/notations/index.ts";
 import type { Adapter } from "../adapter.ts";
+import { isDirectory } from "../replay/files.ts";
+import { isRecord } from "../schema/json.ts";
 import type { Notation } from "../text/notation.ts";
 import { rescue } from "../text/rescue.ts";
 import { installed, UsageError } from "./usage-error.ts";
@@ -16,15 +21,42 @@ export async function withTextCalls(adapter: Adapter, name: string): Promise<Ada
   return rescue(adapter, { notations: [await notationOf(name)], reasoning: true });
 }
 
+/**
+ * The adapter of a fixture of text, whose `meta.json` names it (`"wire": "text-json/hermes"`): the text itself does not
+ * say in which notation its calls are.
+ *
+ * @throws CommandError if a package is missing
+ */
+export async function textFixtureAdapter(file: string): Promise<Adapter | undefined> {
+  const folder = (await isDirectory(file)) ? file : dirname(file);
+  const wire = await wireInMeta(join(folder, "meta.json"));
+  if (wire === "text-helpers")
+    return (await python(() => import("../../adapters/text-helpers/index.ts"))).textHelpers();
+  const [kind, name = ""] = wire?.split("/") ?? [];
+  return kind === "text-json" && Object.hasOwn(notations, name) ? textJson(name as NotationName) : undefined;
+}
+
+async function wireInMeta(path: string): Promise<string | undefined> {
+  try {
+    const meta: unknown = JSON.parse(await readFile(path, "utf8"));
+    return isRecord(meta) && typeof meta["wire"] === "string" ? meta["wire"] : undefined;
+  } catch {
+    return undefined; // a recording need not have one
+  }
+}
+
 /** @throws UsageError */
 export function checkNotation(name: string): void {
   if (textNotations.includes(name)) return;
   throw new UsageError(`There is no notation ${JSON.stringify(name)}. The notations are: ${textNotations.join(", ")}.`);
 }
 
-/** Reading Python takes a package of its own, which nothing else needs. */
 async function notationOf(name: string): Promise<Notation> {
   if (name !== "helpers") return notations[name as NotationName];
-  const { helpers } = await installed("@lezer/python", () => import("../../adapters/text-helpers/notation.ts"));
-  return helpers();
+  return (await python(() => import("../../adapters/text-helpers/notation.ts"))).helpers();
+}
+
+/** Reading Python takes a package of its own, which nothing else needs. */
+function python<Module>(load: () => Promise<Module>): Promise<Module> {
+  return installed("@lezer/python", load);
 }

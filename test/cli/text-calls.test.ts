@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { textAdapters } from "../adapters.ts";
 import { fixturesDir } from "../fixtures.ts";
-import { jsonLines, run } from "./command.ts";
+import { folderWith, jsonLines, run } from "./command.ts";
 
 const tools = join(fixturesDir, "tools.json");
 
@@ -24,6 +24,32 @@ describe("toolstream replay --text", () => {
     expect(line.wire).toBe("text");
     expect(line.text).toBe(expected.text);
     expect(line.toolCalls).toEqual(expected.toolCalls);
+  });
+
+  it("is not needed for a fixture: its meta.json says how the calls are written", async () => {
+    const wires = ["text-helpers", "text-json/hermes", "text-json/qwen-xml"];
+    const folders = wires.flatMap((wire) =>
+      ["parallel", "error-mid-stream", "non-streamed"].map((name) => join(fixturesDir, wire, name)),
+    );
+    const [folder, file] = [folders[3]!, join(folders[3]!, "stream.ndjson")];
+    const outcome = await run(["replay", ...folders, file, "--tools", tools, "--json"]);
+    expect(outcome).toMatchObject({ status: 0, stderr: "" });
+    const expected = [...folders, folder].map((one) => JSON.parse(readFileSync(join(one, "expected.json"), "utf8")));
+    expect(jsonLines(outcome).map(({ file: _, ...line }) => line)).toEqual(expected);
+    const asText = await run(["replay", folder, "--wire", "text", "--json"]);
+    expect(jsonLines(asText)).toMatchObject([{ wire: "text", toolCalls: [] }]);
+  });
+
+  it("leaves a text as it is where meta.json names no notation", async () => {
+    const stream = '{"type":"text-delta","delta":"<tool_call>"}\n';
+    const metas = ["nothing", "[]", '{ "wire": 5 }', '{ "wire": "text-json" }', '{ "wire": "text-json/toString" }'];
+    const outcome = await run([
+      "replay",
+      "--json",
+      ...metas.map((meta) => folderWith({ "stream.ndjson": stream, "meta.json": meta })),
+    ]);
+    expect(outcome).toMatchObject({ status: 0, stderr: "" });
+    expect(jsonLines(outcome)).toMatchObject(metas.map(() => ({ wire: "text", text: "<tool_call>" })));
   });
 
   it("reads them from the text of any wire, and without it shows the text as it is", async () => {
