@@ -9,17 +9,17 @@ import { clients, type Client } from "./clients.ts";
 import { demoTools, executable } from "./demo-tools.ts";
 import { paced } from "./paced.ts";
 import { LEGEND } from "./timeline.ts";
-import { parseOptions, CommandError, UsageError } from "./usage-error.ts";
+import { asSentence, parseOptions, CommandError, UsageError } from "./usage-error.ts";
 import { createView, isWatched } from "./view.ts";
-import { adapterNamed, adapters } from "./wires.ts";
+import { adapterNamed, adapters, wireNames } from "./wires.ts";
 
 export const usage = `toolstream demo [--live PROVIDER --model MODEL] [--prompt TEXT]
 
-Recorded streams of five providers become live partial inputs, validated tool calls and results, through the
-official SDK clients and a local server. No key and no network. It runs in a checkout of the repository;
-with --live it runs anywhere.
+Shows recorded streams of five providers as live partial inputs, validated tool calls and results.
+The official SDK clients read them from a local server: no key and no network. It runs in a checkout of the
+repository; with --live it runs anywhere.
 
-  --live PROVIDER  ask the real provider instead: openai-chat (openai), openai-responses, anthropic, google, cohere
+  --live PROVIDER  ask the real provider instead: ${wireNames}
   --model MODEL    its model
   --prompt TEXT    what to ask it`;
 
@@ -139,11 +139,20 @@ async function opened(client: Client, ask: Parameters<Client["open"]>[0]): Promi
   try {
     return await client.open(ask);
   } catch (error) {
-    const { cause, status } = error as { cause?: unknown; status?: unknown };
-    const why = cause instanceof Error ? ` (${messageOf(cause)})` : "";
+    const { status } = error as { status?: unknown };
     const hint = status === 401 || status === 403 ? ` Is the key in ${client.keys.join(" or ")} right?` : "";
-    throw new CommandError(`${client.title} gave no stream: ${messageOf(error)}${why}.${hint}`, { cause: error });
+    throw new CommandError(`${client.title} gave no stream: ${asSentence(reasonsOf(error))}${hint}`, { cause: error });
   }
+}
+
+/** What an error says, and in brackets what its causes say beyond that. */
+function reasonsOf(error: unknown): string {
+  const said = messageOf(error);
+  const causes = new Set<string>();
+  let { cause } = error as { cause?: unknown };
+  for (; cause instanceof Error; cause = cause.cause)
+    if (!said.includes(messageOf(cause))) causes.add(messageOf(cause));
+  return causes.size === 0 ? said : `${said} (${[...causes].join(": ")})`;
 }
 
 function table(rows: readonly Row[]): string {

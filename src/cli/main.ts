@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { createRequire } from "node:module";
 import { isToolError } from "../errors.ts";
+import { didYouMean } from "../tool/option-names.ts";
 import { printable } from "./text.ts";
 import { CommandError } from "./usage-error.ts";
 
@@ -25,10 +26,18 @@ async function help(): Promise<string> {
   const loaded = await Promise.all(Object.values(commands).map((load) => load()));
   return `toolstream: an LLM provider's stream, as validated, executable tool calls
 
-${loaded.map(({ usage }) => `  ${usage.split("\n")[0]!}`).join("\n")}
+${loaded.map(({ usage }) => `  ${usage.split("\n")[0]!}\n      ${purposeIn(usage)}`).join("\n")}
 
 toolstream COMMAND --help explains a command; toolstream --version prints the version.
 `;
+}
+
+/** The first sentence below the line of the command. */
+function purposeIn(usage: string): string {
+  return usage
+    .split("\n\n")[1]!
+    .replaceAll("\n", " ")
+    .replace(/(?<=\.) .*/, "");
 }
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
@@ -43,7 +52,9 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     return 0;
   }
   if (!Object.hasOwn(commands, name)) {
-    process.stderr.write(`toolstream: there is no command ${JSON.stringify(name)}.\n\n${await help()}`);
+    process.stderr.write(
+      `toolstream: there is no command ${JSON.stringify(name)}.${didYouMean(name, Object.keys(commands))}\n\n${await help()}`,
+    );
     return 2;
   }
   const command = await commands[name]!();

@@ -3,14 +3,14 @@ import { recordingProxy } from "../replay/index.ts";
 import { clients } from "./clients.ts";
 import { fired, listening, untilInterrupted } from "./serve.ts";
 import { parseOptions, portOf, UsageError } from "./usage-error.ts";
-import { adapterNamed } from "./wires.ts";
+import { adapterNamed, wireNames } from "./wires.ts";
 
 export const usage = `toolstream record --wire NAME --url URL --out FILE [--port N]
 
 Sits in front of a real endpoint and records the bodies of its responses. Point an SDK's base URL at it.
 Request headers, keys and cookies are passed on and never written.
 
-  --wire NAME  record only requests of this wire
+  --wire NAME  record only requests of this wire: ${wireNames}
   --url URL    the endpoint, for example https://api.openai.com
   --out FILE   the file for the first response (later ones get -2, -3, ...), or a folder for them
   --port N     default: a free port`;

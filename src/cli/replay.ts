@@ -12,7 +12,7 @@ import { printable, wrap } from "./text.ts";
 import { checkNotation, textFixtureAdapter, textNotations, withTextCalls } from "./text-calls.ts";
 import { LEGEND } from "./timeline.ts";
 import { createView, isWatched } from "./view.ts";
-import { checkWire, recordedAdapterNamed } from "./wires.ts";
+import { checkWire, recordedAdapterNamed, wireNames } from "./wires.ts";
 
 export const usage = `toolstream replay FILE... [--wire NAME] [--text NOTATION] [--tools FILE] [--speed N] [--json]
 
@@ -20,7 +20,8 @@ Shows recordings as they happened.
 
   FILE          a recorded body (.sse, .ndjson, .json), a fixture folder, a folder of those,
                 or - for standard input, shown as it arrives
-  --wire NAME   the wire format; default: recognised from the content
+  --wire NAME   the wire format; default: recognised from the content. It is one of:
+                ${wireNames}, ${plainText.name}
   --text NOTATION
                 also find calls in the text; default: what the meta.json of a fixture of text says;
                 helpers are Python, in <helpers> blocks:

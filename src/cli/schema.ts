@@ -1,14 +1,14 @@
 import type { Loss } from "../schema/lower.ts";
 import { loadTools } from "./tools-file.ts";
 import { parseOptions, UsageError } from "./usage-error.ts";
-import { adapterNamed } from "./wires.ts";
+import { adapterNamed, wireNames } from "./wires.ts";
 
 export const usage = `toolstream schema --tools FILE --provider NAME [--strict]
 
 Prints the tools in the form of the provider's request, and what its schema dialect cannot express.
 
   --tools FILE     a JSON array of { name, description, parameters }, or a module that exports tools
-  --provider NAME  openai-chat, openai-responses, anthropic, google, cohere
+  --provider NAME  ${wireNames}
   --strict         in the provider's strict mode`;
 
 /** @returns the exit status */

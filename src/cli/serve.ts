@@ -4,7 +4,7 @@ import { serveReplay } from "../replay/index.ts";
 import { clients } from "./clients.ts";
 import { printable, wrap } from "./text.ts";
 import { CommandError, parseOptions, portOf, speedOf, UsageError } from "./usage-error.ts";
-import { adapters } from "./wires.ts";
+import { adapters, wireNames } from "./wires.ts";
 
 export const usage = `toolstream serve [DIR] [--port N] [--speed N] [--origin ORIGIN]...
 
@@ -51,12 +51,13 @@ async function wiresIn(dir: string): Promise<[string, string[]][]> {
     if (cases.length > 0) found.push([name, cases]);
   }
   if (found.length > 0) return found;
-  const names = adapters.map((adapter) => adapter.name).join(", ");
   const is = await stat(dir).then(
     (stats) => (stats.isDirectory() ? "holds no recordings" : "is not a folder"),
     () => "is not there",
   );
-  throw new CommandError(`${dir} ${is}. Give a folder with <wire>/<case>/stream.sse in it; the wires are ${names}.`);
+  throw new CommandError(
+    `${dir} ${is}. Give a folder with <wire>/<case>/stream.sse in it; the wires are ${wireNames}.`,
+  );
 }
 
 /**

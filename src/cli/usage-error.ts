@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { messageOf } from "../errors.ts";
+import { didYouMean } from "../tool/option-names.ts";
 
 /** An error that the user can fix: reported without a stack, with exit status 1. */
 export class CommandError extends Error {
@@ -23,14 +24,21 @@ export function parseOptions<const Config extends ParseArgsConfig>(
     return parseArgs(config);
   } catch (error) {
     const isOurs = String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS_");
-    throw isOurs ? new UsageError(mistakeIn(messageOf(error))) : error;
+    throw isOurs ? new UsageError(mistakeIn(messageOf(error), Object.keys(config.options ?? {}))) : error;
   }
 }
 
 /** For an unknown option, the first sentence names the mistake, and the rest is about names that begin with a dash. */
-function mistakeIn(message: string): string {
-  const said = message.startsWith("Unknown option") ? message.split(". ")[0]! : message.replaceAll("\n", " ");
-  return said.endsWith(".") ? said : `${said}.`;
+function mistakeIn(message: string, options: readonly string[]): string {
+  const unknown = /^Unknown option '(.*?)'/.exec(message);
+  if (unknown === null) return asSentence(message.replaceAll("\n", " "));
+  const known = options.map((name) => `--${name}`);
+  return `${unknown[0]}.${didYouMean(unknown[1]!, known)} The options are ${known.join(", ")}.`;
+}
+
+/** With one full stop at its end, whether or not it had one. */
+export function asSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 /** @throws UsageError for anything but a number that `holds` accepts; `what` are the words for it */

@@ -13,6 +13,9 @@ import { UsageError } from "./usage-error.ts";
 /** Every wire of the command line. */
 export const adapters: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];
 
+/** Their names, for those who are to choose one. */
+export const wireNames = adapters.map(({ name }) => name).join(", ");
+
 /** The possible wires of a recording: also plain text, which is no provider's. */
 const recorded: readonly Adapter[] = [...adapters, plainText];
 
@@ -121,11 +124,10 @@ export function createLook(): Look {
       if (!isDecided()) decoder.end();
       if (adapter !== undefined) return adapter;
       if (failure !== undefined) throw failure;
-      const names = adapters.map((known) => known.name).join(", ");
       const what =
         seen === 0
           ? "The body holds no events"
-          : `The content looks like none of the wires ${names}; it begins with ${short(JSON.stringify(first), 200)}`;
+          : `The content looks like none of the wires ${wireNames}; it begins with ${short(JSON.stringify(first), 200)}`;
       throw new ToolError("unknown_wire", `${what}. If you know the wire, name it with --wire.`);
     },
   };

@@ -72,7 +72,16 @@ describe("toolstream demo --live", () => {
     const env = { OPENAI_API_KEY: "none", OPENAI_BASE_URL: `${server.url}/openai-chat/one-call/v1` };
     const { status, stderr } = await run(["demo", "--live", "openai", "--model", "a-model"], { env });
     expect(status).toBe(1);
-    expect(stderr).toContain("No such key.");
-    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(stderr).toBe(
+      "toolstream: OpenAI Chat Completions gave no stream: 401 No such key. Is the key in OPENAI_API_KEY right?\n",
+    );
+  });
+
+  it("tells why there is no connection, each reason once", async () => {
+    const env = { OPENAI_API_KEY: "none", OPENAI_BASE_URL: "http://127.0.0.1:1/v1" };
+    const { status, stderr } = await run(["demo", "--live", "openai", "--model", "a-model"], { env });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^toolstream: OpenAI Chat Completions gave no stream: Connection error\. \(.+\)\.\n$/);
+    expect(stderr).not.toMatch(/fetch failed.*fetch failed/);
   });
 });

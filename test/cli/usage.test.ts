@@ -9,7 +9,9 @@ const commands = ["replay", "serve", "record", "schema", "tools", "exec", "demo"
 describe("toolstream", () => {
   it("lists its commands", async () => {
     const [asked, bare] = await Promise.all([run(["--help"]), run([])]);
-    for (const command of commands) expect(asked.stdout).toContain(`  toolstream ${command}`);
+    // With what each is for, in a sentence.
+    for (const command of commands)
+      expect(asked.stdout).toMatch(new RegExp(`  toolstream ${command} .*\\n {6}[A-Z].*\\.\\n`));
     expect(asked.status).toBe(0);
     expect(bare).toEqual({ ...asked, status: 2 });
   });
@@ -28,9 +30,11 @@ describe("toolstream", () => {
 
   it.each([
     [["frobnicate"], 'there is no command "frobnicate"'],
+    [["repaly"], 'there is no command "repaly". Did you mean replay?'],
     [["help", "frobnicate"], 'there is no command "frobnicate"'],
     [["replay"], "replay needs at least one file"],
-    [["replay", "--frobnicate", "x"], "Unknown option '--frobnicate'"],
+    [["replay", "--frobnicate", "x"], "Unknown option '--frobnicate'. The options are --wire, --text,"],
+    [["exec", "x", "--timout=1"], "Unknown option '--timout'. Did you mean --timeout? The options are --input,"],
     [["replay", "x", "--speed", "-1"], "To specify an option argument starting with a dash use '--speed=-XYZ'.\n"],
     [["replay", "x", "--wire"], "Option '--wire <value>' argument missing"],
     [["replay", "x", "--text", "xml"], 'There is no notation "xml". The notations are: helpers, hermes,'],
