@@ -1,14 +1,14 @@
-/**
- * Decides over the WebSocket: `node examples/approval/decide.ts ws://127.0.0.1:… [approve | deny]`.
- * Without a decision it shows what is pending.
- */
+/** Decides over the WebSocket. */
 import { WebSocket } from "ws";
+import { commandLine, leave } from "../command-line.ts";
 
-const [url, decision] = process.argv.slice(2);
-if (url === undefined) {
-  console.error("Which address? It is in the first line that main.ts prints.");
-  process.exit(2);
-}
+const usage = `node examples/approval/decide.ts ws://127.0.0.1:… [approve | deny]
+
+Without a decision it shows what is pending. The address is in the first line that main.ts prints.`;
+
+const [url, decision] = commandLine(usage, { allowPositionals: true }).positionals;
+if (url === undefined || !/^wss?:/.test(url)) leave(`Which address?\n${usage}`, 2);
+if (decision !== undefined && !["approve", "deny"].includes(decision)) leave(`approve or deny?\n${usage}`, 2);
 const socket = new WebSocket(url);
 socket.on("message", (data) => {
   console.log(String(data));

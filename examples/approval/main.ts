@@ -2,26 +2,31 @@
  * A model asks to refund an order. A person approves it here in the terminal, or over a WebSocket, and may undo it.
  * Kill this process between the request and the decision (kill -9) and start it again: it continues where it was.
  *
- *   node examples/approval/main.ts [--state DIR] [--port N] [--approve | --deny] [--undo] [--reset]
- *
  * Read it from top to bottom. `model.ts` is what the model wants, `shop.ts` the tools, `server.ts` the WebSocket
  * server, `terminal.ts` the person. Outside this repository, `../../src/execute/approvals/index.ts` is
  * `toolstream/approvals`.
  */
-import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor, type Outcome } from "../../src/execute/index.ts";
 import { storeKey } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
+import { commandLine, leave, openFolder } from "../command-line.ts";
 import { askModel, type WantedCall } from "./model.ts";
 import { serveApprovals } from "./server.ts";
 import { shopTools } from "./shop.ts";
 import { createTerminal, type Terminal } from "./terminal.ts";
 
-const { values: options } = parseArgs({
+const usage = `node examples/approval/main.ts [--state DIR] [--port N] [--approve | --deny] [--undo] [--reset]
+
+  --state DIR       where the requests are kept
+  --port N          of the WebSocket server; default: a free one
+  --approve, --deny answer the question, for scripts
+  --undo            undo the refund
+  --reset           forget what is kept`;
+
+const { values: options } = commandLine(usage, {
   options: {
     state: { type: "string", default: join(tmpdir(), "toolstream-approval") },
     port: { type: "string", default: "0" },
@@ -32,8 +37,8 @@ const { values: options } = parseArgs({
   },
 });
 
-if (options.reset) rmSync(options.state, { recursive: true, force: true });
-mkdirSync(options.state, { recursive: true });
+if (!/^\d{1,5}$/.test(options.port)) leave(`--port is a number, got ${JSON.stringify(options.port)}.`, 2);
+openFolder(options.state, options);
 
 const store = sqliteStore(join(options.state, "approvals.db"));
 const tools = shopTools(join(options.state, "refunds.txt"));
@@ -50,7 +55,9 @@ const executor = new ToolExecutor({
 });
 
 const terminal = createTerminal(options);
-const server = await serveApprovals(approvals, { port: Number(options.port), principal: manager });
+const server = await serveApprovals(approvals, { port: Number(options.port), principal: manager }).catch(
+  (error: Error) => leave(`The WebSocket server cannot listen: ${error.message}`, 1),
+);
 console.log(`Decide here, or over ${server.url}`);
 try {
   const outcomes = await execute(await wantedCalls());

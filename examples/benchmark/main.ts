@@ -1,17 +1,16 @@
 /**
  * Plays recorded conversations of a benchmark through the Orchestrator, and checks that the calls are as recorded.
- *
- *   node examples/benchmark/main.ts TRAJECTORIES.jsonl --tools TOOLS.json --wire NAME
- *
- * Prints `{ conversations, calls, pauses, mismatches }` as JSON. Exits with 1 if anything differs (details are on
- * stderr), and with 2 for wrong usage. Outside this repository, `../../src/run/index.ts` is `toolstream/run`.
+ * Outside this repository, `../../src/run/index.ts` is `toolstream/run`.
  */
-import { parseArgs } from "node:util";
+import { commandLine } from "../command-line.ts";
 import { drive } from "./drive.ts";
 import { readConversations, readTools } from "./recording.ts";
 import { wireNamed, wireNames } from "./wires.ts";
 
-const usage = `node examples/benchmark/main.ts TRAJECTORIES.jsonl --tools TOOLS.json --wire ${wireNames.join("|")}`;
+const usage = `node examples/benchmark/main.ts TRAJECTORIES.jsonl --tools TOOLS.json --wire ${wireNames.join("|")}
+
+Prints { conversations, calls, pauses, mismatches } as JSON. Exits with 1 if anything differs (details are on
+stderr), and with 2 for wrong usage.`;
 
 const given = input();
 if (given === undefined) process.exitCode = 2;
@@ -31,9 +30,9 @@ else {
 
 /** The parsed arguments; `undefined`, after a message, if they are unusable. */
 function input() {
+  const options = { tools: { type: "string" }, wire: { type: "string" } } as const;
+  const { values, positionals } = commandLine(usage, { options, allowPositionals: true });
   try {
-    const options = { tools: { type: "string" }, wire: { type: "string" } } as const;
-    const { values, positionals } = parseArgs({ options, allowPositionals: true });
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0 || values.tools === undefined) {
       throw new Error("One file of conversations is expected, and --tools and --wire.");

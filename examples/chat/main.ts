@@ -2,24 +2,28 @@
  * A chat in the terminal, with a tool that you execute yourself and one that you have to approve.
  * Ctrl-C stops an answer. Leave at any question (Ctrl-D, or kill -9) and start it again: it continues where it was.
  *
- *   node examples/chat/main.ts [--wire openai | anthropic] [--state DIR] [--reset] [--live]
- *
  * `model.ts` is who answers, `tools.ts` what it may do, `terminal.ts` is you. Outside this repository,
  * `../../src/run/index.ts` is `toolstream/run`.
  */
-import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { isToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { Orchestrator, type OrchestrationResult, type ResumeOptions, type RunStream } from "../../src/run/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
+import { commandLine, leave, openFolder } from "../command-line.ts";
 import { connect } from "./model.ts";
 import { createTerminal } from "./terminal.ts";
 import { chatTools } from "./tools.ts";
 
-const { values: options } = parseArgs({
+const usage = `node examples/chat/main.ts [--wire openai | anthropic] [--state DIR] [--reset] [--live]
+
+  --wire NAME  whose API the model has: openai (default) or anthropic
+  --state DIR  where the conversation is kept
+  --reset      begin a new one
+  --live       ask the real model, with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY`;
+
+const { values: options } = commandLine(usage, {
   options: {
     wire: { type: "string", default: "openai" },
     state: { type: "string", default: join(tmpdir(), "toolstream-chat") },
@@ -28,13 +32,12 @@ const { values: options } = parseArgs({
   },
 });
 
-if (options.reset) rmSync(options.state, { recursive: true, force: true });
-mkdirSync(options.state, { recursive: true });
+const { model, close } = await connect(options).catch((error: Error) => leave(error.message, 2));
+openFolder(options.state, options);
 
 const conversationId = `chat-${options.wire}`;
 const store = sqliteStore(join(options.state, "chat.db"));
 const tools = chatTools(join(options.state, "refunds.txt"));
-const { model, close } = await connect(options);
 const orchestrator = new Orchestrator({ model, tools, store, approvals: new ApprovalService({ store, tools }) });
 const terminal = createTerminal();
 
@@ -88,7 +91,7 @@ async function goOn({ pendingToolCalls, pendingApprovals, error }: Orchestration
     const decision = answer?.startsWith("y") === true ? "approve" : "deny";
     return answer === undefined ? undefined : resume({ approvals: [{ id: approval.id, decision }] });
   }
-  const again = await terminal.ask(`${error?.message ?? "It was interrupted."} Again? [y/n] `);
+  const again = await terminal.ask(`${error?.message ?? "It was interrupted."}\nAgain? [y/n] `);
   return again?.startsWith("y") === true ? resume({}) : undefined;
 }
 

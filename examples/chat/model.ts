@@ -16,8 +16,9 @@ export interface Connection {
  * no network: whatever you say, the model calls its tools, and then says something about a town.
  */
 export async function connect({ wire, live }: { wire: string; live: boolean }): Promise<Connection> {
-  const modelAt = WIRES[wire];
-  if (modelAt === undefined) throw new Error(`--wire is one of ${Object.keys(WIRES).join(", ")}, got ${wire}.`);
+  if (!Object.hasOwn(WIRES, wire)) throw new Error(`--wire is one of ${Object.keys(WIRES).join(", ")}, got ${wire}.`);
+  const { key, modelAt } = WIRES[wire]!;
+  if (live && !process.env[key]) throw new Error(`--live needs the key of ${wire} in ${key}.`);
   if (live) return { model: modelAt(), close: async () => {} };
   const server = await serveReplay({
     adapters: [openaiChat, anthropic],
@@ -33,14 +34,26 @@ export async function connect({ wire, live }: { wire: string; live: boolean }): 
   return { model, close: () => server.close() };
 }
 
-const WIRES: Readonly<Record<string, (url?: string, recording?: string) => Model>> = {
-  openai: (url, recording) => {
-    const replayed = url === undefined ? {} : { apiKey: "none", baseURL: `${url}/openai-chat/${recording}/v1` };
-    return openaiChat.model(new OpenAI(replayed), { model: "gpt-5-mini" });
+interface Wire {
+  /** The environment variable from which the client takes its key. */
+  readonly key: string;
+  modelAt(url?: string, recording?: string): Model;
+}
+
+const WIRES: Readonly<Record<string, Wire>> = {
+  openai: {
+    key: "OPENAI_API_KEY",
+    modelAt(url, recording) {
+      const replayed = url === undefined ? {} : { apiKey: "none", baseURL: `${url}/openai-chat/${recording}/v1` };
+      return openaiChat.model(new OpenAI(replayed), { model: "gpt-5-mini" });
+    },
   },
-  anthropic: (url, recording) => {
-    const replayed = url === undefined ? {} : { apiKey: "none", baseURL: `${url}/anthropic/${recording}` };
-    return anthropic.model(new Anthropic(replayed), { model: "claude-sonnet-5-5", max_tokens: 4096 });
+  anthropic: {
+    key: "ANTHROPIC_API_KEY",
+    modelAt(url, recording) {
+      const replayed = url === undefined ? {} : { apiKey: "none", baseURL: `${url}/anthropic/${recording}` };
+      return anthropic.model(new Anthropic(replayed), { model: "claude-sonnet-5-5", max_tokens: 4096 });
+    },
   },
 };
 

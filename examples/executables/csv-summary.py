@@ -53,6 +53,6 @@ else:
     try:
         # The input is UTF-8, whatever the system's encoding is.
         print(json.dumps({"success": True, "result": summary(**json.load(sys.stdin.buffer))}))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         print(json.dumps({"success": False, "error": str(error)}))
         sys.exit(1)

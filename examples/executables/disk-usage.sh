@@ -25,6 +25,7 @@ fail() {
 }
 
 input=$(cat)
+folder="" count=10
 [[ $input =~ \"folder\":\"([^\"]*)\" ]] && folder=${BASH_REMATCH[1]}
 [[ $input =~ \"count\":([0-9]+) ]] && count=${BASH_REMATCH[1]}
 [[ -d $folder ]] || fail "There is no folder $folder."
