@@ -29,6 +29,7 @@ export function replayModel<Message>(
     throw new TypeError("replayModel() takes an adapter and a list of answers, one for each turn.");
   }
   const requests: ModelRequest<Message>[] = [];
+  let last: ModelTurn | undefined;
   return {
     ...adapter.conversation,
     adapter,
@@ -36,18 +37,22 @@ export function replayModel<Message>(
     open(request): ModelTurn {
       const answer = turns[requests.length];
       if (answer === undefined) {
+        // A loop asks again after a lost connection, and nothing else would tell of it.
+        const failed = last?.turn.error;
+        const hint = failed === undefined ? "" : ` Turn ${turns.length} failed: ${failed.message}`;
         throw new TypeError(
-          `This replayModel() was asked for turn ${turns.length + 1} and has ${turns.length}. Give it another recording.`,
+          `This replayModel() was asked for turn ${turns.length + 1} and has ${turns.length}. Give it another recording.${hint}`,
         );
       }
       requests.push({ ...request, messages: structuredClone(request.messages) as Message[] });
       const said = typeof answer === "function" ? answer(request) : answer;
       const events = sourceOf(said);
       const { tools = [], signal, runId } = request;
-      return openTurn<unknown>(
+      last = openTurn<unknown>(
         (source) => adapter.read(source, { tools, signal, runId }),
         async () => ({ events, response: isResponse(said) ? await accepted(said) : undefined }),
       );
+      return last;
     },
   };
 }
@@ -66,7 +71,9 @@ function sourceOf(source: ReplaySource): AsyncIterable<unknown> {
   if (Symbol.iterator in source) return each(source);
   if (Symbol.asyncIterator in source) return source as AsyncIterable<unknown>;
   if (isResponse(source)) return source.body ?? each([]);
-  throw noSource("then" in source ? "a promise, which must be awaited first" : "another object");
+  if ("then" in source) throw noSource("a promise, which must be awaited first");
+  const keys = Object.keys(source).join(", ") || "no keys";
+  throw noSource(`an object with ${keys}; Response.json(answer) makes one of a whole answer`);
 }
 
 function noSource(got: string): TypeError {

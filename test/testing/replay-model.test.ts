@@ -1,6 +1,11 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
+import { defineTool, jsonSchema } from "../../src/index.ts";
+import type { ConversationAdapter } from "../../src/model.ts";
 import { replayModel } from "../../src/testing/index.ts";
+import { adapters } from "../adapters.ts";
 
 const request = { messages: [], tools: [] };
 
@@ -8,7 +13,8 @@ it.each([
   ["a path", "fixtures/anthropic/parallel", '"fixtures/anthropic/parallel"; loadRecording(path) reads a file'],
   ["nothing", undefined, "got undefined"],
   ["a recording that nobody waited for", Promise.resolve(new Uint8Array()), "got a promise, which must be awaited"],
-  ["an object", {}, "got another object"],
+  ["an object", {}, "got an object with no keys"],
+  ["a whole answer", { role: "assistant", content: [] }, "with role, content; Response.json(answer) makes one of"],
 ])("refuses %s for an answer", (_, answer, words) => {
   const open = () => replayModel(anthropic, [() => answer as never]).open(request);
   expect(open).toThrow(TypeError);
@@ -18,6 +24,35 @@ it.each([
 it("says that there is no answer left", () => {
   expect(() => replayModel(anthropic, []).open(request)).toThrow("was asked for turn 1 and has 0");
 });
+
+it("says so, where the answer before it was cut or is of another wire, since a loop asks again after that", async () => {
+  const model = replayModel(anthropic, [[{ choices: [{ delta: { content: "Hi" }, finish_reason: "stop" }] }]]);
+  await model.open(request).done();
+  expect(() => model.open(request)).toThrow(
+    "This replayModel() was asked for turn 2 and has 1. Give it another recording. Turn 1 failed: The stream ended " +
+      "before the provider ended the turn: nothing in it means anything to anthropic. Is it another provider's stream?",
+  );
+});
+
+/** The rows of `docs/replay.md`: a wire, and a whole answer of it that calls a tool. */
+const page = readFileSync(join(import.meta.dirname, "../../docs/replay.md"), "utf8");
+const rows = page
+  .split("a whole answer that calls a tool")[1]!
+  .split("\n\n")[0]!
+  .matchAll(/^\| `(\S+)` +\| `(.+)`/gm);
+
+it.each([...rows].map(([, wire, answer]) => [wire!, answer!] as const))(
+  "answers with a whole answer of %s that was written by hand, as docs/replay.md shows it",
+  async (wire, answer) => {
+    const { adapter } = adapters.find((row) => row.adapter.name === wire)!;
+    const make = new Function("id", "call_id", "name", `return ${answer}`) as (...args: string[]) => unknown;
+    const model = replayModel(adapter as ConversationAdapter, [Response.json(make("c1", "c1", "now"))]);
+    const now = defineTool({ name: "now", inputSchema: jsonSchema({ type: "object" }) });
+    const turn = await model.open({ messages: [], tools: [now] }).done();
+    expect(turn).toMatchObject({ error: undefined, finishReason: "tool-use" });
+    expect(turn.calls.map(({ name, outcome }) => [name, outcome?.constructor.name])).toEqual([["now", "ToolUse"]]);
+  },
+);
 
 it("fails as a request does that was refused, if its answer throws what the SDK would", async () => {
   async function* refused() {
