@@ -15,7 +15,8 @@ import { toolList } from "../tool/tool-set.ts";
  */
 export async function loadTools(path: string): Promise<readonly Tool[]> {
   try {
-    return await (/\.[cm]?[jt]s$/i.test(path) ? fromModule(path) : fromJson(path, await read(path)));
+    const text = await read(path); // of a module, too: what a failed import says is about this file of ours
+    return /\.[cm]?[jt]s$/i.test(path) ? await fromModule(path) : fromJson(path, text);
   } catch (error) {
     if (!isToolError(error) || error.message.includes(path)) throw error;
     const { code, message, issues } = error;

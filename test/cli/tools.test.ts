@@ -111,10 +111,10 @@ describe("a tools file", () => {
     );
   });
 
-  it("has to be there", async () => {
-    const { status, stderr } = await run(["schema", "--tools", "nowhere.json", "--provider", "cohere"]);
+  it.each(["nowhere.json", "nowhere.ts"])("has to be there: %s", async (file) => {
+    const { status, stderr } = await run(["schema", "--tools", file, "--provider", "cohere"]);
     expect(status).toBe(1);
-    expect(stderr).toContain("The tool file nowhere.json cannot be read: ENOENT");
+    expect(stderr).toContain(`The tool file ${file} cannot be read: ENOENT`);
   });
 });
 
