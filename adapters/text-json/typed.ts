@@ -3,10 +3,10 @@ import {
   conjunction,
   fitsKind,
   GiveUp,
-  itemSchemas,
-  propertySchemas,
   rootParts,
+  schemasAt,
   unionsOf,
+  type Parts,
   type Walk,
 } from "../../src/schema/fits.ts";
 import type { TextContext } from "../../src/text/notation.ts";
@@ -21,7 +21,7 @@ export type ValueType = "string" | "json" | undefined;
 interface Container {
   readonly isList: boolean;
   /** All schemas that apply to it. */
-  readonly parts: readonly Record<string, unknown>[];
+  readonly parts: Parts;
   /** What it has so far: names or indices. */
   readonly keys: Set<string>;
 }
@@ -72,7 +72,7 @@ export class TypedArguments {
     if (keys.has(key)) this.#call.unreadable(`it gives the parameter ${JSON.stringify(name)} twice`);
     const open = isList ? "[" : "{";
     this.#call.args(`${keys.size === 0 ? open : ","}${isList ? "" : `${JSON.stringify(name)}:`}`);
-    this.#schemas = (isList ? itemSchemas(parts, keys.size) : propertySchemas(parts, name)).filter(isPossible);
+    this.#schemas = schemasAt(parts, isList ? keys.size : name).filter(isPossible);
     keys.add(key);
     this.#type = type;
     this.#isText = true;
@@ -124,7 +124,7 @@ export class TypedArguments {
   /** Whether the tool has a parameter of this name that has not been given yet. */
   lacks(name: string): boolean {
     const { keys, parts } = this.#containers[0]!;
-    return !keys.has(name) && propertySchemas(parts, name).some(isPossible);
+    return !keys.has(name) && schemasAt(parts, name).some(isPossible);
   }
 
   /** The call is over. */
@@ -177,7 +177,7 @@ export function takesArguments(tool: Tool | undefined): boolean {
       Object.keys(properties ?? {}).length > 0 ||
       patternProperties !== undefined ||
       (typeof additionalProperties === "object" && additionalProperties !== null) ||
-      unionsOf(part).length > 0
+      unionsOf([part]).length > 0
     );
   });
   return takesAny ?? true;
@@ -191,11 +191,11 @@ function isPossible(schema: unknown): boolean {
  * All schemas that apply to a value with others in it, and those of which one does; none if there are too many. Each
  * once: those of a recursive schema would double with every level.
  */
-function partsOf(schemas: readonly unknown[], walk: Walk): readonly Record<string, unknown>[] {
+function partsOf(schemas: readonly unknown[], walk: Walk): Parts {
   try {
-    const parts = new Set(schemas.flatMap((schema) => conjunction(schema, walk)));
-    const branches = new Set([...parts].flatMap((part) => unionsOf(part).flat()));
-    return [...new Set([...parts, ...[...branches].flatMap((branch) => conjunction(branch, walk))])];
+    const parts = conjunction(schemas, walk);
+    const branches = unionsOf(parts).flat();
+    return [...new Set([...parts, ...branches.flatMap((branch) => conjunction([branch], walk))])];
   } catch (error) {
     if (error instanceof GiveUp) return [];
     throw error;
@@ -205,18 +205,15 @@ function partsOf(schemas: readonly unknown[], walk: Walk): readonly Record<strin
 /** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */
 function takes(schema: unknown, value: string | null | [], walk: Walk): boolean {
   if (typeof schema === "boolean") return value !== null;
-  const parts = conjunction(schema, walk);
+  const parts = conjunction([schema], walk);
   const kinds = parts.map(({ enum: values, const: constant, ...part }) => {
     if (Array.isArray(values)) return { ...part, type: [...new Set(values.map(kindOf))] };
     return constant === undefined ? part : { ...part, type: kindOf(constant) };
   });
   // A schema without constraints takes anything; a text then stays a text.
-  if (kinds.every(({ type }) => type === undefined) && parts.every((part) => unionsOf(part).length === 0))
-    return value !== null;
-  return (
-    fitsKind(value, kinds) &&
-    parts.every((part) => unionsOf(part).every((union) => union.some((branch) => takes(branch, value, walk))))
-  );
+  const unions = unionsOf(parts);
+  if (kinds.every(({ type }) => type === undefined) && unions.length === 0) return value !== null;
+  return fitsKind(value, kinds) && unions.every((union) => union.some((branch) => takes(branch, value, walk)));
 }
 
 function kindOf(value: unknown): string {

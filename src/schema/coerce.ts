@@ -1,21 +1,24 @@
-import { changedLiteral, exceedsDepth, jsonIn } from "../json/index.ts";
+import { copyOf, put, type Container } from "../json/container.ts";
+import { changedLiteral, exceedsDepth, isHuge, jsonIn } from "../json/index.ts";
 import {
   conjunction,
+  contentOf,
   fits,
   fitsKind,
   GiveUp,
-  isOfType,
-  itemSchemas,
+  isContainer,
   listedNames,
   meantOf,
-  propertySchemas,
+  schemasAt,
   step,
+  takes,
   typesOf,
   unionsOf,
+  type Parts,
   type Walk,
 } from "./fits.ts";
 import { propertiesOf, requiredOf } from "./fields.ts";
-import { isRecord } from "./json.ts";
+import { isRecord, typeOfValue } from "./json.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** One value that was changed, and where. `after` is `undefined` for a property that was dropped. */
@@ -36,7 +39,7 @@ export interface Coerced {
  * modes, which make every property required and let the model express "absent" as `null`.
  */
 export function dropNulls(value: unknown, schema: JsonSchema): Coerced {
-  return rewrite(value, schema, { dropNulls: true, convert: (item) => item });
+  return rewrite(value, schema, true);
 }
 
 const forcing = new WeakMap<JsonSchema, boolean>();
@@ -62,77 +65,44 @@ function hasOptional(node: unknown): boolean {
  * `null` and `""` are never interpreted; a number that would lose digits stays a string.
  */
 export function coerce(value: unknown, schema: JsonSchema): Coerced {
-  return rewrite(value, schema, { dropNulls: false, convert: convertPlainly });
+  return rewrite(value, schema, false);
 }
 
-interface Rules {
-  readonly dropNulls: boolean;
-  /** Converts the value itself, not its content. Returns the same value to leave it. */
-  convert(value: unknown, parts: readonly Record<string, unknown>[], walk: Walk, atRoot: boolean): unknown;
-}
-
-function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
+/** Drops nulls, or converts values. */
+function rewrite(value: unknown, schema: JsonSchema, dropsNulls: boolean): Coerced {
   const walk: Walk = { root: schema, steps: 200_000, value };
   const repairs: Coercion[] = [];
   try {
-    return { value: visit(value, schema, []), repairs };
+    return { value: visit(value, [schema], []), repairs };
   } catch (error) {
     if (error instanceof GiveUp) return { value, repairs: [] };
     throw error;
   }
 
-  function visit(given: unknown, itsSchema: unknown, path: readonly (string | number)[]): unknown {
+  function visit(given: unknown, schemas: readonly unknown[], path: Coercion["path"]): unknown {
+    if (schemas.length === 0) return given;
     step(walk, path.length);
-    const parts = conjunction(itsSchema, walk);
-    let current = rules.convert(given, parts, walk, path.length === 0);
+    const parts = conjunction(schemas, walk);
+    let current = dropsNulls ? given : convertPlainly(given, parts, walk, path.length === 0);
     if (current !== given) repairs.push({ path, before: given, after: current });
-    if (Array.isArray(current)) current = visitItems(current, parts, path);
-    else if (isRecord(current)) current = visitProperties(current, parts, path);
-    for (const part of parts) for (const union of unionsOf(part)) current = visitUnion(current, union, parts, path);
+    if (isContainer(current)) current = visitContent(current, parts, path);
+    for (const union of unionsOf(parts)) current = visitUnion(current, union, parts, path);
     return current;
   }
 
-  function visitItems(
-    list: readonly unknown[],
-    parts: Record<string, unknown>[],
-    path: readonly (string | number)[],
-  ): unknown {
-    let copy: unknown[] | undefined;
-    for (const [index, item] of list.entries()) {
-      const schemas = itemSchemas(parts, index);
-      if (schemas.length === 0) continue;
-      const after = visitAll(item, schemas, [...path, index]);
-      if (after !== item) (copy ??= [...list])[index] = after;
-    }
-    return copy ?? list;
-  }
-
-  function visitProperties(
-    object: Record<string, unknown>,
-    parts: Record<string, unknown>[],
-    path: readonly (string | number)[],
-  ): unknown {
-    const changed = new Map<string, unknown>();
-    for (const key of Object.keys(object)) {
-      const schemas = propertySchemas(parts, key);
-      if (schemas.length === 0) continue;
-      const item = object[key];
+  function visitContent(container: Container, parts: Parts, path: Coercion["path"]): Container {
+    let copy: Container | undefined;
+    for (const [key, item] of contentOf(container)) {
+      const schemas = schemasAt(parts, key);
       const at = [...path, key];
-      if (item === null) {
-        if (!rules.dropNulls || !isOptional(key, parts) || schemas.every((one) => fits(null, one, walk))) continue;
-        changed.set(key, undefined);
-        repairs.push({ path: at, before: null, after: undefined });
-        continue;
+      if (item !== null) {
+        const after = visit(item, schemas, at);
+        if (after !== item) put((copy ??= copyOf(container)), key, after);
+      } else if (dropsNulls && isOptional(key, parts) && !fits(null, schemas, walk)) {
+        drop((copy ??= copyOf(container)), at);
       }
-      const after = visitAll(item, schemas, at);
-      if (after !== item) changed.set(key, after);
     }
-    if (changed.size === 0) return object;
-    return withoutKeys({ ...object, ...Object.fromEntries(changed) }, (key, item) => item === undefined);
-  }
-
-  function visitAll(item: unknown, schemas: readonly unknown[], path: readonly (string | number)[]): unknown {
-    return visit(item, schemas.length === 1 ? schemas[0] : { allOf: schemas }, path);
+    return copy ?? container;
   }
 
   /**
@@ -140,19 +110,14 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
    * are dropped, an alternative has to list everything the value has, and one with exactly the same list comes first:
    * any other would let properties through that it does not know, and validation might drop them.
    */
-  function visitUnion(
-    given: unknown,
-    branches: readonly unknown[],
-    parts: readonly Record<string, unknown>[],
-    path: readonly (string | number)[],
-  ): unknown {
-    const beside = rules.dropNulls ? parts : undefined;
-    const isMeant = (one: unknown, branch: unknown) => fits(one, branch, walk, 0, beside);
+  function visitUnion(given: unknown, branches: readonly unknown[], parts: Parts, path: Coercion["path"]): unknown {
+    const beside = dropsNulls ? parts : undefined;
+    const isMeant = (one: unknown, branch: unknown) => fits(one, [branch], walk, 0, beside);
     if (branches.some((branch) => isMeant(given, branch))) return given;
     const mark = repairs.length;
     let meant = meantOf(branches, given, walk);
-    if (rules.dropNulls && isRecord(given)) {
-      const rank = (branch: unknown) => (listsTheSame([...parts, ...conjunction(branch, walk)], given, walk) ? 0 : 1);
+    if (dropsNulls && isRecord(given)) {
+      const rank = (branch: unknown) => (listsTheSame([...parts, ...conjunction([branch], walk)], given, walk) ? 0 : 1);
       meant = meant.toSorted((one, other) => rank(one) - rank(other));
     }
     const akin: { after: unknown; made: Coercion[] }[] = [];
@@ -160,7 +125,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
       const after = visitBranch(given, branch, branches, path);
       if (after !== given && isMeant(after, branch)) return after;
       const made = repairs.splice(mark);
-      if (fitsKind(given, conjunction(branch, walk))) akin.push({ after, made });
+      if (fitsKind(given, conjunction([branch], walk))) akin.push({ after, made });
     }
     const [sole, ...others] = akin;
     if (sole === undefined || others.length > 0) return given;
@@ -172,34 +137,31 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
    * If a dialect has no union at the root, all properties of all alternatives are asked for: those of the other
    * alternatives are `null` too, and a closed object does not know them.
    */
-  function visitBranch(
-    given: unknown,
-    branch: unknown,
-    branches: readonly unknown[],
-    path: readonly (string | number)[],
-  ): unknown {
-    if (!rules.dropNulls || !isRecord(given)) return visit(given, branch, path);
-    const own = conjunction(branch, walk);
-    const all = branches.flatMap((one) => conjunction(one, walk));
+  function visitBranch(given: unknown, branch: unknown, branches: readonly unknown[], path: Coercion["path"]): unknown {
+    if (!dropsNulls || !isRecord(given)) return visit(given, [branch], path);
+    const own = conjunction([branch], walk);
+    const all = branches.flatMap((one) => conjunction([one], walk));
     const isOfOthers = (key: string) => given[key] === null && !isListed(key, own) && isListed(key, all);
     const others = Object.keys(given).filter(isOfOthers);
-    if (others.length === 0) return visit(given, branch, path);
-    for (const key of others) repairs.push({ path: [...path, key], before: null, after: undefined });
-    return visit(withoutKeys(given, isOfOthers), branch, path);
+    if (others.length === 0) return visit(given, [branch], path);
+    const rest = { ...given };
+    for (const key of others) drop(rest, [...path, key]);
+    return visit(rest, [branch], path);
+  }
+
+  function drop(copy: object, path: Coercion["path"]): void {
+    delete (copy as Record<string, unknown>)[path.at(-1)!];
+    repairs.push({ path, before: null, after: undefined });
   }
 }
 
-function withoutKeys(object: object, isLeftOut: (key: string, item: unknown) => boolean): object {
-  return Object.fromEntries(Object.entries(object).filter(([key, item]) => !isLeftOut(key, item)));
-}
-
 /** As a property, or among the names that a record may have. */
-function isListed(key: string, parts: readonly Record<string, unknown>[]): boolean {
+function isListed(key: string, parts: Parts): boolean {
   return parts.some((part) => Object.hasOwn(propertiesOf(part), key) || listedNames(part)?.includes(key));
 }
 
 /** Whether an object has exactly the properties that the parts list, and so do the objects in it, except for unions. */
-function listsTheSame(parts: readonly Record<string, unknown>[], object: object, walk: Walk, depth = 0): boolean {
+function listsTheSame(parts: Parts, object: object, walk: Walk, depth = 0): boolean {
   step(walk, depth);
   const names = new Set(parts.flatMap(namesIn));
   const entries = Object.entries(object);
@@ -208,57 +170,43 @@ function listsTheSame(parts: readonly Record<string, unknown>[], object: object,
     entries.every(([key, value]) => {
       if (!names.has(key)) return false;
       if (!isRecord(value)) return true;
-      const inside = propertySchemas(parts, key).flatMap((one) => conjunction(one, walk));
-      const isListing =
-        inside.some((part) => namesIn(part).length > 0) && inside.every((part) => unionsOf(part).length === 0);
+      const inside = conjunction(schemasAt(parts, key), walk);
+      const isListing = inside.some((part) => namesIn(part).length > 0) && unionsOf(inside).length === 0;
       return !isListing || listsTheSame(inside, value, walk, depth + 1);
     })
   );
 }
 
-function namesIn(part: Record<string, unknown>): readonly unknown[] {
+function namesIn(part: JsonSchema): readonly unknown[] {
   return [...Object.keys(propertiesOf(part)), ...(listedNames(part) ?? [])];
 }
 
 /** Listed, but required by no part. */
-function isOptional(key: string, parts: readonly Record<string, unknown>[]): boolean {
-  return isListed(key, parts) && !parts.some((part) => requiredOf(part).includes(key));
+function isOptional(key: string | number, parts: Parts): boolean {
+  return typeof key === "string" && isListed(key, parts) && !parts.some((part) => requiredOf(part).includes(key));
 }
 
-function convertPlainly(
-  value: unknown,
-  parts: readonly Record<string, unknown>[],
-  walk: Walk,
-  atRoot: boolean,
-): unknown {
-  const types = typesOf(parts) ?? (atRoot && takesOnlyObjects(parts) ? new Set(["object"]) : undefined);
-  if (value === null || value === "" || types === undefined || isOfType(value, types)) return value;
+function convertPlainly(value: unknown, given: Parts, walk: Walk, atRoot: boolean): unknown {
+  const isTyped = given.some((part) => typesOf(part) !== undefined);
+  // Arguments are an object unless their schema says text: one that lists properties need not name the type.
+  const parts = isTyped ? given : atRoot && unionsOf(given).length === 0 ? OBJECT : [];
+  const isTaken = (one: unknown) => takes(parts, typeOfValue(one));
+  if (value === null || value === "" || isTaken(value)) return value;
   if (typeof value === "string") {
-    const read = readPlainly(value, types);
-    if (read !== undefined) return read;
+    const read = readPlainly(value);
+    if (read !== undefined && isTaken(read)) return read;
     if (/^\s*\[/.test(value)) return value; // meant as a list, not as an item of one
   }
-  if (!types.has("array") || Array.isArray(value)) return value;
-  const itemSchema = itemSchemas(parts, 0);
-  return itemSchema.length > 0 && itemSchema.every((schema) => fits(value, schema, walk)) ? [value] : value;
+  if (!takes(parts, "array") || Array.isArray(value)) return value;
+  const itemSchemas = schemasAt(parts, 0);
+  return itemSchemas.length > 0 && fits(value, itemSchemas, walk) ? [value] : value;
 }
 
-/** Arguments are an object unless their schema says text: one that lists properties need not name the type. */
-function takesOnlyObjects(parts: readonly Record<string, unknown>[]): boolean {
-  return parts.every((part) => unionsOf(part).length === 0);
-}
+const OBJECT: Parts = [{ type: "object" }];
 
-function readPlainly(text: string, types: ReadonlySet<string>): unknown {
-  if (types.has("number") || types.has("integer")) {
-    const number = readNumber(text);
-    if (number !== undefined && isOfType(number, types)) return number;
-  }
-  if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";
-  if (/^\s*[[{]/.test(text)) {
-    const container = readContainer(text);
-    if (container !== undefined && isOfType(container, types)) return container;
-  }
-  return undefined;
+function readPlainly(text: string): unknown {
+  if (text === "true" || text === "false") return text === "true";
+  return /^\s*[[{]/.test(text) ? readContainer(text) : readNumber(text);
 }
 
 /** Above this, no number of a double's digits is that long. */
@@ -268,8 +216,8 @@ const MAX_NUMBER_LENGTH = 350;
 function readNumber(text: string): number | undefined {
   if (text.length > MAX_NUMBER_LENGTH || !/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return undefined;
   const number = Number(text);
-  if (Object.is(number, -0) || digitsOf(text) !== digitsOf(String(number))) return undefined;
-  return Number.isInteger(number) && !Number.isSafeInteger(number) ? undefined : number;
+  const isOther = Object.is(number, -0) || isHuge(number) || digitsOf(text) !== digitsOf(String(number));
+  return isOther ? undefined : number;
 }
 
 function digitsOf(number: string): string {

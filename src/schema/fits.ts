@@ -1,3 +1,4 @@
+import type { Container } from "../json/container.ts";
 import { branchesOf, propertiesOf, requiredOf } from "./fields.ts";
 import { getOwn, isRecord, typeOfValue } from "./json.ts";
 import { resolveRef } from "./refs.ts";
@@ -12,6 +13,9 @@ export interface Walk extends Work {
   readonly root: JsonSchema;
 }
 
+/** All schemas that apply to one value. */
+export type Parts = readonly JsonSchema[];
+
 const MAX_DEPTH = 500;
 
 /** Thrown by a walk that takes too long or goes too deep; caught where the walk began. */
@@ -21,17 +25,9 @@ export function step(walk: Walk, depth: number): void {
   if (!takeStep(walk, 100) || depth > MAX_DEPTH) throw new GiveUp();
 }
 
-export function isOfType(value: unknown, types: ReadonlySet<string>): boolean {
-  const type = typeOfValue(value);
-  return types.has(type) || (type === "integer" && types.has("number"));
-}
-
-/**
- * All schemas that apply to the same value: the schema, the target of its `$ref`, its `allOf`.
- * Each once, so a cycle ends.
- */
-export function conjunction(schema: unknown, walk: Walk): Record<string, unknown>[] {
-  const parts: Record<string, unknown>[] = [];
+/** All schemas that apply to a value: those given, the targets of their `$ref`, their `allOf`. Each once, so a cycle ends. */
+export function conjunction(schemas: readonly unknown[], walk: Walk): JsonSchema[] {
+  const parts: JsonSchema[] = [];
   const add = (part: unknown): void => {
     if (part === false) parts.push({ not: {} });
     if (!isRecord(part) || parts.includes(part)) return;
@@ -40,61 +36,68 @@ export function conjunction(schema: unknown, walk: Walk): Record<string, unknown
     if (typeof part["$ref"] === "string") add(resolveRef(walk.root, part["$ref"]));
     branchesOf(part, "allOf").forEach(add);
   };
-  add(schema);
+  schemas.forEach(add);
   return parts;
 }
 
 /** All schemas that apply to the value of a whole schema; `undefined` if there are too many. */
-export function rootParts(root: JsonSchema): Record<string, unknown>[] | undefined {
+export function rootParts(root: JsonSchema): JsonSchema[] | undefined {
   try {
-    return conjunction(root, { root, steps: 10_000 });
+    return conjunction([root], { root, steps: 10_000 });
   } catch (error) {
     if (error instanceof GiveUp) return undefined;
     throw error;
   }
 }
 
-/** The types that all parts allow; `undefined` if none of them names any. */
-export function typesOf(parts: readonly Record<string, unknown>[]): ReadonlySet<string> | undefined {
-  let types: Set<string> | undefined;
-  for (const part of parts) {
-    const own = ownTypes(part);
-    if (own === undefined) continue;
-    types = types === undefined ? own : commonTypes(types, own);
-  }
-  return types;
+/** Whether all parts allow a type. */
+export function takes(parts: Parts, type: string): boolean {
+  return parts.every((part) => typesOf(part)?.some((own) => isWithin(type, own)) ?? true);
 }
 
-/** The types in both lists. An integer is also a number. */
-export function commonTypes(types: ReadonlySet<string>, others: ReadonlySet<string>): Set<string> {
-  const has = (list: ReadonlySet<string>, type: string) => list.has(type) || (type === "integer" && list.has("number"));
-  return new Set([...types, ...others].filter((type) => has(types, type) && has(others, type)));
+/** Whether a value of one type is also of the other: an integer is a number. */
+export function isWithin(type: unknown, other: unknown): boolean {
+  return type === other || (type === "integer" && other === "number");
 }
 
-function ownTypes(part: Record<string, unknown>): Set<string> | undefined {
+/** The types that a part allows; `undefined` if it names none. */
+export function typesOf(part: JsonSchema): readonly unknown[] | undefined {
   const { type, nullable } = part;
-  const types = type === undefined ? literals(part)?.map(typeOfValue) : [type, nullable === true ? "null" : []].flat();
-  return types && new Set(types as string[]);
+  if (type === undefined) return literals(part)?.map(typeOfValue);
+  const types = Array.isArray(type) ? type : [type];
+  return nullable === true ? [...types, "null"] : types;
 }
 
-/** The alternatives of each part: in every list, one must fit. */
-export function unionsOf(part: Record<string, unknown>): (readonly unknown[])[] {
-  return [branchesOf(part, "anyOf"), branchesOf(part, "oneOf")].filter((list) => list.length > 0);
+/** The alternatives in the parts: of every list, one must fit. */
+export function unionsOf(parts: Parts): (readonly unknown[])[] {
+  const unions: (readonly unknown[])[] = [];
+  for (const { anyOf, oneOf } of parts)
+    for (const list of [anyOf, oneOf]) if (Array.isArray(list) && list.length > 0) unions.push(list);
+  return unions;
 }
 
 /** The values that a schema lists; `undefined` if it lists none. */
-export function literals({ enum: values, const: value }: Record<string, unknown>): readonly unknown[] | undefined {
+export function literals({ enum: values, const: value }: JsonSchema): readonly unknown[] | undefined {
   if (value !== undefined) return [value];
   return Array.isArray(values) ? values : undefined;
 }
 
 /** The property names that a schema lists; `undefined` if it lists none. */
-export function listedNames({ propertyNames }: Record<string, unknown>): readonly unknown[] | undefined {
+export function listedNames({ propertyNames }: JsonSchema): readonly unknown[] | undefined {
   return isRecord(propertyNames) ? literals(propertyNames) : undefined;
 }
 
-/** All schemas in the parts that apply to one property. */
-export function propertySchemas(parts: readonly Record<string, unknown>[], key: string): unknown[] {
+/** What is in a container. */
+export function contentOf(container: Container): Iterable<[string | number, unknown]> {
+  return Array.isArray(container) ? container.entries() : Object.entries(container);
+}
+
+/** All schemas in the parts that apply to one property, or to one item. */
+export function schemasAt(parts: Parts, key: string | number): unknown[] {
+  return typeof key === "string" ? propertySchemas(parts, key) : itemSchemas(parts, key);
+}
+
+function propertySchemas(parts: Parts, key: string): unknown[] {
   const schemas: unknown[] = [];
   for (const part of parts) {
     const { patternProperties, additionalProperties } = part;
@@ -106,8 +109,7 @@ export function propertySchemas(parts: readonly Record<string, unknown>[], key: 
   return schemas;
 }
 
-/** All schemas in the parts that apply to one item. */
-export function itemSchemas(parts: readonly Record<string, unknown>[], index: number): unknown[] {
+function itemSchemas(parts: Parts, index: number): unknown[] {
   const schemas: unknown[] = [];
   for (const { prefixItems, items, additionalItems } of parts) {
     const prefix = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
@@ -119,47 +121,38 @@ export function itemSchemas(parts: readonly Record<string, unknown>[], index: nu
 }
 
 /**
- * Whether a value has the shape that a schema asks for: types, constants, required and known properties, items. Coarser
+ * Whether a value has the shape that schemas ask for: types, constants, required and known properties, items. Coarser
  * than validation, which comes later: bounds, patterns and formats are ignored.
  *
  * @param beside given if objects may hold only what is listed, as in strict modes: the other schemas that apply to the
  *   same value, and list properties of it too
  */
-export function fits(
-  value: unknown,
-  schema: unknown,
-  walk: Walk,
-  depth = 0,
-  beside?: readonly Record<string, unknown>[],
-): boolean {
+export function fits(value: unknown, schemas: readonly unknown[], walk: Walk, depth = 0, beside?: Parts): boolean {
+  if (schemas.length === 0) return true;
   step(walk, depth);
-  const parts = conjunction(schema, walk);
+  const parts = conjunction(schemas, walk);
   if (!fitsKind(value, parts)) return false;
   const all = beside && [...beside, ...parts];
-  for (const part of parts) {
-    for (const union of unionsOf(part)) {
-      if (!meantOf(union, value, walk).some((branch) => fits(value, branch, walk, depth + 1, all))) return false;
-    }
+  for (const union of unionsOf(parts)) {
+    if (!meantOf(union, value, walk).some((branch) => fits(value, [branch], walk, depth + 1, all))) return false;
   }
-  const fitsInside = (item: unknown, one: unknown) => fits(item, one, walk, depth + 1, beside && []);
-  if (Array.isArray(value)) {
-    return value.every((item, index) => itemSchemas(parts, index).every((one) => fitsInside(item, one)));
+  if (!isContainer(value)) return true;
+  if (isRecord(value) && !parts.flatMap(requiredOf).every((name) => Object.hasOwn(value, name))) return false;
+  for (const [key, item] of contentOf(value)) {
+    if (beside !== undefined && typeof key === "string" && isClosedTo(key, parts) && !isKnown(key, beside))
+      return false;
+    if (!fits(item, schemasAt(parts, key), walk, depth + 1, beside && [])) return false;
   }
-  if (!isRecord(value)) return true;
-  if (!parts.flatMap(requiredOf).every((name) => Object.hasOwn(value, name))) return false;
-  return Object.keys(value).every((key) => {
-    if (beside !== undefined && isClosedTo(key, parts) && !isKnown(key, beside)) return false;
-    return propertySchemas(parts, key).every((one) => fitsInside(value[key], one));
-  });
+  return true;
 }
 
 /** Whether the parts list properties, but not this one. If they have unions, those were already checked. */
-function isClosedTo(key: string, parts: readonly Record<string, unknown>[]): boolean {
+function isClosedTo(key: string, parts: Parts): boolean {
   const listsSome = parts.some(({ properties }) => isRecord(properties));
-  return listsSome && !isKnown(key, parts) && parts.every((part) => unionsOf(part).length === 0);
+  return listsSome && !isKnown(key, parts) && unionsOf(parts).length === 0;
 }
 
-function isKnown(key: string, parts: readonly Record<string, unknown>[]): boolean {
+function isKnown(key: string, parts: Parts): boolean {
   return propertySchemas(parts, key).length > 0 || parts.some((part) => part["patternProperties"] !== undefined);
 }
 
@@ -170,22 +163,23 @@ function isKnown(key: string, parts: readonly Record<string, unknown>[]): boolea
 export function meantOf(union: readonly unknown[], value: unknown, walk: Walk): readonly unknown[] {
   if (!isRecord(value)) return union;
   return union.filter((branch) => {
-    const parts = conjunction(branch, walk);
-    return Object.keys(value).every((key) => {
-      const item = value[key];
+    const parts = conjunction([branch], walk);
+    return Object.entries(value).every(([key, item]) => {
       if (typeof item === "object") return true;
-      return propertySchemas(parts, key)
-        .flatMap((one) => conjunction(one, walk))
-        .every((part) => literals(part)?.some((one) => one === item || typeof one !== typeof item) ?? true);
+      return conjunction(propertySchemas(parts, key), walk).every(
+        (part) => literals(part)?.some((one) => one === item || typeof one !== typeof item) ?? true,
+      );
     });
   });
 }
 
 /** Whether the value's own type and constants fit, whatever is in it. `not: {}` fits nothing. */
-export function fitsKind(value: unknown, parts: readonly Record<string, unknown>[]): boolean {
-  const types = typesOf(parts);
-  if (types !== undefined && !isOfType(value, types)) return false;
+export function fitsKind(value: unknown, parts: Parts): boolean {
+  if (!takes(parts, typeOfValue(value))) return false;
   if (parts.some(({ not }) => not === true || (isRecord(not) && Object.keys(not).length === 0))) return false;
-  if (typeof value === "object" && value !== null) return true;
-  return parts.every((part) => literals(part)?.includes(value) ?? true);
+  return isContainer(value) || parts.every((part) => literals(part)?.includes(value) ?? true);
+}
+
+export function isContainer(value: unknown): value is Container {
+  return typeof value === "object" && value !== null;
 }

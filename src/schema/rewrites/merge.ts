@@ -1,4 +1,4 @@
-import { commonTypes } from "../fits.ts";
+import { isWithin } from "../fits.ts";
 import { getOwn, isRecord, sameValue } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, KEYWORDS } from "../subschemas.ts";
@@ -152,8 +152,14 @@ function mergeEither(one: unknown, other: unknown, conflict: Conflict): unknown 
 }
 
 function mergeTypes(one: unknown, other: unknown): unknown {
-  const common = [...commonTypes(new Set([one].flat() as string[]), new Set([other].flat() as string[]))];
+  const common = commonTypes([one].flat(), [other].flat());
   return common.length === 1 ? common[0] : nonEmpty(common);
+}
+
+/** The types in both lists. An integer is also a number. */
+export function commonTypes(types: readonly unknown[], others: readonly unknown[]): unknown[] {
+  const isIn = (list: readonly unknown[], type: unknown) => list.some((one) => isWithin(type, one));
+  return [...new Set([...types, ...others])].filter((type) => isIn(types, type) && isIn(others, type));
 }
 
 function nonEmpty<T>(list: T[]): T[] | undefined {

@@ -1,10 +1,10 @@
-import { commonTypes, literals } from "../fits.ts";
+import { literals } from "../fits.ts";
 import { getOwn, isRecord, sameValue, typeOfValue } from "../json.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
-import { lossOf, mergeSchemas, type Conflict } from "./merge.ts";
+import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
 import { branchesOf, isObjectNode, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
@@ -29,7 +29,7 @@ export const oneOfToAnyOf: Rewrite = {
 /** What a value must be to fit a branch of a node, as far as types and literals tell. */
 interface Kind {
   /** Empty if any. */
-  readonly types: ReadonlySet<string>;
+  readonly types: readonly string[];
   readonly values: readonly unknown[] | undefined;
   /** The values of properties that it must have. They tell nothing about values that are not objects. */
   readonly constants: ReadonlyMap<string, readonly unknown[]>;
@@ -44,7 +44,7 @@ function kindOfBranch(branch: JsonSchema | boolean, node: JsonSchema, resolve: R
     return values === undefined ? [] : [[name, values] as const];
   });
   return {
-    types: new Set(typesOf(schema)),
+    types: typesOf(schema),
     values: literals(schema),
     constants: new Map(constants),
     isObject: [schema, node].some((one) => typesOf(one).join() === "object"),
@@ -52,7 +52,7 @@ function kindOfBranch(branch: JsonSchema | boolean, node: JsonSchema, resolve: R
 }
 
 function disjoint(one: Kind, other: Kind): boolean {
-  if (one.types.size > 0 && other.types.size > 0 && commonTypes(one.types, other.types).size === 0) return true;
+  if (one.types.length > 0 && other.types.length > 0 && commonTypes(one.types, other.types).length === 0) return true;
   if (excludes(one.values, other.values)) return true;
   if (!one.isObject && !other.isObject) return false;
   for (const [name, values] of one.constants) if (excludes(values, other.constants.get(name))) return true;
