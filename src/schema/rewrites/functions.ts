@@ -110,26 +110,9 @@ export function functionPatterns(): Rewrite {
 
 /** All that the page above lists. */
 const STRICT_KEYWORDS = [
-  "type",
-  "enum",
-  "anyOf",
-  "$ref",
-  "$defs",
-  "title",
-  "description",
-  "properties",
-  "required",
-  "additionalProperties",
-  "items",
-  "minItems",
-  "maxItems",
-  "pattern",
-  "format",
-  "minimum",
-  "maximum",
-  "exclusiveMinimum",
-  "exclusiveMaximum",
-  "multipleOf",
+  "type enum anyOf $ref $defs title description format pattern",
+  "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
+  "properties required additionalProperties items minItems maxItems",
 ];
 
 /** "Limitations on nesting depth and size", on the page above. More than this fails the whole request. */

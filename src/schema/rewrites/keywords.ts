@@ -33,10 +33,11 @@ export function dropAnnotations(keywords: readonly string[]): Rewrite {
 }
 
 /**
- * Keeps only these keywords. Other constraints are dropped as by {@link dropKeywords}; annotations (`examples`) and
- * unknown keywords (`x-…`) go without a report.
+ * Keeps only these keywords: one in each text, or several (`"type enum"`). Other constraints are dropped as by
+ * {@link dropKeywords}; annotations (`examples`) and unknown keywords (`x-…`) go without a report.
  */
-export function keepKeywords(keywords: readonly string[]): Rewrite {
+export function keepKeywords(texts: readonly string[]): Rewrite {
+  const keywords = texts.flatMap((text) => text.split(" "));
   return {
     name: "keepKeywords",
     apply(node, context) {
