@@ -1,3 +1,4 @@
+import { oneOrAll } from "../../src/schema/fields.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { Rewrite, RewriteContext } from "../../src/schema/lower.ts";
 import { recursiveIn } from "../../src/schema/refs.ts";
@@ -28,7 +29,7 @@ export const listedValues: Rewrite = {
     if (values.length > 0 && others.length === 0) return { ...rest, ...describing, type: "null" };
     if (!others.every(isListed)) return stringEnums.apply(node, context);
     const types = [type].flat().filter((one) => one !== undefined && one !== "null");
-    const listed = { ...(types.length > 0 && { type: types.length === 1 ? types[0] : types }), ...rest };
+    const listed = { ...(types.length > 0 && { type: oneOrAll(types) }), ...rest };
     // A list and a type both bind: null is then not one of the values.
     if (type !== undefined && ![type].flat().includes("null")) return { ...describing, ...listed, enum: others };
     return { ...describing, anyOf: [{ ...listed, enum: others }, { type: "null" }] };

@@ -7,6 +7,11 @@ export function typesOf({ type }: JsonSchema): readonly string[] {
   return Array.isArray(type) ? type.filter((one) => typeof one === "string") : [];
 }
 
+/** The value of `type` for a list of types. */
+export function oneOrAll(types: readonly unknown[]): unknown {
+  return types.length === 1 ? types[0] : types;
+}
+
 /** Whether a node describes an object: by its type or, without one, by its keywords. */
 export function isObjectNode(node: JsonSchema): boolean {
   const types = typesOf(node);

@@ -124,6 +124,11 @@ export function walkSchema(node: JsonSchema, visit: (node: JsonSchema, pointer: 
   eachSubschema(node, (child, step) => walkSchema(child, visit, pointer + step));
 }
 
+/** The keywords of a node that are no annotations. */
+export function binding(node: JsonSchema): string[] {
+  return Object.keys(node).filter((keyword) => !ANNOTATIONS.includes(keyword));
+}
+
 /** Keywords that hold no schemas. */
 const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "examples"]);
 

@@ -1,5 +1,5 @@
 import type { Rewrite } from "../lower.ts";
-import { ANNOTATIONS, IN_PLACE, mapSubschemas } from "../subschemas.ts";
+import { binding, IN_PLACE, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { lossOf, mergeSchemas } from "./merge.ts";
@@ -74,9 +74,5 @@ function closeEvaluated(node: JsonSchema): JsonSchema {
 
 /** The only part of an `allOf` without binding siblings: its reference can stay one. */
 function isOnly(branch: JsonSchema, node: JsonSchema): boolean {
-  return (
-    branchesOf(node, "allOf").length === 1 &&
-    Object.keys(branch).length === 1 &&
-    Object.keys(node).every((keyword) => keyword === "allOf" || ANNOTATIONS.includes(keyword))
-  );
+  return branchesOf(node, "allOf").length === 1 && Object.keys(branch).length === 1 && binding(node).length === 1;
 }

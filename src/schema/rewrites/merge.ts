@@ -1,9 +1,9 @@
 import { isWithin } from "../fits.ts";
 import { getOwn, isRecord, sameValue } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
-import { ANNOTATIONS, KEYWORDS } from "../subschemas.ts";
+import { ANNOTATIONS, binding, KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { propertiesOf } from "../fields.ts";
+import { oneOrAll, propertiesOf } from "../fields.ts";
 
 /** Called for each keyword that the result expresses less exactly than the two schemas did. */
 export type Conflict = (keyword: string) => void;
@@ -45,7 +45,7 @@ const UNEVALUATED = ["unevaluatedProperties", "unevaluatedItems"];
 
 /** Whether a schema has any constraint other than a type. */
 function says(node: JsonSchema): boolean {
-  return Object.keys(node).some((keyword) => keyword !== "type" && !ANNOTATIONS.includes(keyword));
+  return binding(node).some((keyword) => keyword !== "type");
 }
 
 /** The first of each works alone; the others only next to it. */
@@ -81,10 +81,11 @@ function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: C
   switch (keyword) {
     case "type":
       return mergeTypes(one, other);
-    case "enum":
-      return Array.isArray(one) && Array.isArray(other)
-        ? nonEmpty(one.filter((value) => other.some((same) => sameValue(value, same))))
-        : undefined;
+    case "enum": {
+      if (!Array.isArray(one) || !Array.isArray(other)) return undefined;
+      const common = one.filter((value) => other.some((same) => sameValue(value, same)));
+      return common.length === 0 ? undefined : common;
+    }
     case "required":
       return Array.isArray(one) && Array.isArray(other) ? [...new Set([...one, ...other])] : undefined;
     case "uniqueItems":
@@ -153,15 +154,11 @@ function mergeEither(one: unknown, other: unknown, conflict: Conflict): unknown 
 
 function mergeTypes(one: unknown, other: unknown): unknown {
   const common = commonTypes([one].flat(), [other].flat());
-  return common.length === 1 ? common[0] : nonEmpty(common);
+  return common.length === 0 ? undefined : oneOrAll(common);
 }
 
 /** The types in both lists. An integer is also a number. */
 export function commonTypes(types: readonly unknown[], others: readonly unknown[]): unknown[] {
   const isIn = (list: readonly unknown[], type: unknown) => list.some((one) => isWithin(type, one));
   return [...new Set([...types, ...others])].filter((type) => isIn(types, type) && isIn(others, type));
-}
-
-function nonEmpty<T>(list: T[]): T[] | undefined {
-  return list.length === 0 ? undefined : list;
 }

@@ -1,9 +1,9 @@
 import { literals } from "../fits.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
-import { ANNOTATIONS } from "../subschemas.ts";
+import { ANNOTATIONS, binding } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { branchesOf, typesOf } from "../fields.ts";
+import { branchesOf, oneOrAll, typesOf } from "../fields.ts";
 
 /** `nullable: true` of OpenAPI 3.0 becomes a type: for dialects without the keyword. */
 export const nullableToType: Rewrite = {
@@ -31,7 +31,7 @@ export const nullableKeyword: Rewrite = {
     const types = typesOf(node);
     if (types.length > 1 && types.includes("null")) {
       const others = types.filter((type) => type !== "null");
-      changed = { ...changed, type: others.length === 1 ? others[0] : others, nullable: true };
+      changed = { ...changed, type: oneOrAll(others), nullable: true };
     }
     const values = changed["enum"];
     if (Array.isArray(values) && values.includes(null) && values.length > 1) {
@@ -44,16 +44,12 @@ export const nullableKeyword: Rewrite = {
       if (others.length === branches.length || others.length === 0) continue;
       const [only] = others;
       // One branch next to null: the union is gone. It may join what is around it only if that is annotations.
-      const beside = Object.keys(changed).filter((name) => name !== keyword);
-      if (
-        others.length === 1 &&
-        typeof only === "object" &&
-        beside.every((name) => ANNOTATIONS.includes(name) || name === "nullable")
-      ) {
-        changed = { ...only, ...without(changed, [keyword]), nullable: true };
-      } else {
-        changed = { ...changed, [keyword]: others, nullable: true };
-      }
+      const beside = without(changed, [keyword]);
+      const isAlone = others.length === 1 && binding(without(beside, ["nullable"])).length === 0;
+      changed =
+        isAlone && typeof only === "object"
+          ? { ...only, ...beside, nullable: true }
+          : { ...changed, [keyword]: others, nullable: true };
     }
     return changed;
   },
@@ -89,7 +85,7 @@ export function nullableProperty(
     };
   }
   const branches = branchesOf(node, "anyOf");
-  const said = Object.keys(node).filter((keyword) => !ANNOTATIONS.includes(keyword));
+  const said = binding(node);
   if (branches.length > 0 && said.length === 1) return { ...node, anyOf: [...branches, { type: "null" }] };
   // Annotations stay outside, where a reader looks for them; constraints go into the branch.
   return { ...without(node, said), anyOf: [without(node, ANNOTATIONS), { type: "null" }] };

@@ -1,7 +1,7 @@
 import { sameValue } from "../json.ts";
 import { MAX_DEPTH, MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
 import { recursiveIn, resolveRef } from "../refs.ts";
-import { ANNOTATIONS, KEYWORDS, mapSubschemas } from "../subschemas.ts";
+import { binding, KEYWORDS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, without } from "./keywords.ts";
 import { lossOf, mergeSchemas } from "./merge.ts";
@@ -136,13 +136,12 @@ export const refsAlone: Rewrite = {
 /** A reference with annotations around it; constraints that are not in the target can only be described. */
 function besideRef($ref: string, beside: JsonSchema, target: JsonSchema, context: RewriteContext): JsonSchema {
   const isSaid = (keyword: string) => sameValue(beside[keyword], target[keyword]);
-  const binding = Object.keys(beside).filter((keyword) => !ANNOTATIONS.includes(keyword));
-  const telling = dropKeywords(binding);
-  const described = telling.apply(without(beside, binding.filter(isSaid)), context);
+  const bound = binding(beside);
+  const described = dropKeywords(bound).apply(without(beside, bound.filter(isSaid)), context);
   return Object.keys(described).length === 0 ? { $ref } : { ...described, anyOf: [{ $ref }] };
 }
 
 /** Whether a reference has siblings other than annotations. */
 function binds({ $ref, ...beside }: JsonSchema): boolean {
-  return typeof $ref === "string" && Object.keys(beside).some((keyword) => !ANNOTATIONS.includes(keyword));
+  return typeof $ref === "string" && binding(beside).length > 0;
 }

@@ -1,11 +1,11 @@
 import { literals } from "../fits.ts";
 import { getOwn, isRecord, sameValue, typeOfValue } from "../json.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
-import { ANNOTATIONS, typeOfKeyword } from "../subschemas.ts";
+import { ANNOTATIONS, binding, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
-import { branchesOf, isObjectNode, propertiesOf, requiredOf, typesOf } from "../fields.ts";
+import { branchesOf, isObjectNode, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
  * `oneOf` becomes `anyOf`. No loss if no value can fit two branches (different types, or one property with different
@@ -77,10 +77,7 @@ export const spreadUnions: Rewrite = {
   name: "spreadUnions",
   apply(node, { lose, isRoot }) {
     const branches = branchesOf(node, "anyOf");
-    const beside = Object.keys(node).filter(
-      (keyword) =>
-        keyword !== "anyOf" && keyword !== "$defs" && keyword !== "definitions" && !ANNOTATIONS.includes(keyword),
-    );
+    const beside = binding(without(node, ["anyOf", "$defs", "definitions"]));
     if (branches.length === 0 || beside.length === 0 || !isObjectNode(node)) return node;
     const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
     const spread = branches.map((branch) => {
@@ -112,7 +109,7 @@ export const flattenRootUnion: Rewrite = {
     }
     const [first, ...others] = objects;
     const flat = {
-      ...keepOnly(node, ANNOTATIONS),
+      ...without(node, binding(node)),
       ...(others.reduce(eitherObject, first ?? {}) as object),
       type: "object",
       ...($defs !== undefined && { $defs }),
@@ -150,10 +147,6 @@ function unionOf(node: JsonSchema): "anyOf" | "oneOf" | undefined {
   return Array.isArray(node["oneOf"]) ? "oneOf" : undefined;
 }
 
-function keepOnly(node: JsonSchema, keywords: readonly string[]): JsonSchema {
-  return Object.fromEntries(Object.entries(node).filter(([keyword]) => keywords.includes(keyword)));
-}
-
 /** An object schema that accepts what fits either: looser than the two. */
 function eitherObject(first: JsonSchema, second: JsonSchema): JsonSchema {
   const [ours, theirs] = [propertiesOf(first), propertiesOf(second)];
@@ -183,7 +176,7 @@ function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): Js
       const { description } = one;
       return {
         ...(description !== undefined && { description }),
-        type: types.length === 1 ? types[0] : types,
+        type: oneOrAll(types),
         enum: all,
       };
     }

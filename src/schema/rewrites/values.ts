@@ -5,7 +5,7 @@ import { IN_PLACE, mapAnySubschemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
-import { propertiesOf, requiredOf, typesOf } from "../fields.ts";
+import { oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /** `const: "x"` becomes `enum: ["x"]`, with its type if none is named. */
 export const constToEnum: Rewrite = {
@@ -28,7 +28,7 @@ export const stringEnums: Rewrite = {
     if (!Array.isArray(values) || values.every((value) => typeof value === "string")) return node;
     lose("A list of non-string values is kept in the description only.", { rule: "unsupported:enum" });
     const types = [...new Set(values.map(typeOfValue))];
-    const type = rest["type"] ?? (types.length === 1 ? types[0] : types);
+    const type = rest["type"] ?? oneOrAll(types);
     return describe({ ...rest, type }, [["one of", values]]);
   },
 };
@@ -42,7 +42,7 @@ export const ensureType: Rewrite = {
   apply(node, { lose }) {
     if (typesOf(node).length > 0 || Object.keys(node).some((keyword) => IN_PLACE.has(keyword))) return node;
     const types = impliedTypes(node);
-    if (types.length > 0) return { type: types.length === 1 ? types[0] : types, ...node };
+    if (types.length > 0) return { type: oneOrAll(types), ...node };
     lose("A value of any type cannot be expressed.");
     return { type: ["string", "number", "boolean", "null"], ...node };
   },
