@@ -4,14 +4,12 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolUse, ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
 import { CallEvents } from "./call-events.ts";
-import { awaitingOf, outcomeOf, unrecordedOf } from "./call-outcome.ts";
-import { deniedRow, failedRow } from "./call-row.ts";
 import { CallSpan } from "./call-span.ts";
 import type { ExecutionContext } from "./context.ts";
-import type { Deps } from "./deps.ts";
+import type { Deps } from "./options.ts";
 import type { Denial } from "./gate.ts";
-import { actionIdOf, type ActionRow, type Lease } from "./ledger.ts";
-import type { Outcome } from "./outcome.ts";
+import { actionIdOf, deniedRow, failedRow, type ActionRow, type Lease } from "./ledger.ts";
+import { awaitingOf, outcomeOf, unrecordedOf, type Outcome } from "./outcome.ts";
 import { prepareInput, type PreparedInput } from "./prepared.ts";
 import type { Place } from "./schedule.ts";
 

@@ -1,6 +1,10 @@
 import { checkMs } from "../time.ts";
 import { kindOf } from "../schema/json.ts";
+import type { PolicyContext } from "../tool/policy.ts";
+import type { ToolContext } from "../tool/tool.ts";
+import type { ToolUse } from "../tool/use.ts";
 import type { ApprovalAsk, Principal } from "./approvals/types.ts";
+import { actionIdOf } from "./ledger.ts";
 
 /**
  * Where and for whom a call is executed. Whatever the application adds is passed to the handler and the rules; only ids
@@ -67,4 +71,32 @@ export function checkContext(context: ExecutionContext): void {
   if (approvalTimeoutMs !== undefined && !(typeof approvalTimeoutMs === "number" && approvalTimeoutMs >= 0)) {
     throw new TypeError(`approvalTimeoutMs is a number of milliseconds, got ${String(approvalTimeoutMs)}.`);
   }
+}
+
+/** What rules are told about a call. */
+export function policyContextOf(use: ToolUse, context: ExecutionContext): PolicyContext {
+  const {
+    signal: _signal,
+    timeoutMs: _timeoutMs,
+    waitForApproval: _waitForApproval,
+    approvalTimeoutMs: _approvalTimeoutMs,
+    approval: _approval,
+    uniqueIds: _uniqueIds,
+    abandon: _abandon,
+    ...shared
+  } = context;
+  const { behavior, principal, runId } = context;
+  const { invocationId, id: toolCallId, name: toolName } = use;
+  return { ...shared, behavior, principal, runId, invocationId, toolCallId, toolName };
+}
+
+/** What the handler is told: the same, plus what belongs to this attempt. */
+export function toolContextOf(
+  use: ToolUse,
+  context: ExecutionContext,
+  own: Pick<ToolContext, "attempt" | "signal" | "progress" | "undoData">,
+): ToolContext {
+  const { requestId, runId } = context;
+  const idempotencyKey = actionIdOf(runId, use.invocationId);
+  return { ...policyContextOf(use, context), requestId, idempotencyKey, ...own };
 }

@@ -3,14 +3,11 @@ import { approvalRule } from "../tool/policy.ts";
 import { createWakeUp } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
-import { standingApproval } from "./call-approval.ts";
-import { outcomeOf, settle } from "./call-outcome.ts";
-import { startedRow, unknownRow } from "./call-row.ts";
 import { aborted, type ActionEntry, type Call } from "./call.ts";
 import type { EndedCall } from "./ended-here.ts";
-import type { ActionRow } from "./ledger.ts";
-import type { Outcome } from "./outcome.ts";
-import { inputOf, plan, resumePlanned, stillHolds, type Permit } from "./permit.ts";
+import { startedRow, unknownRow, type ActionRow } from "./ledger.ts";
+import { outcomeOf, settle, type Outcome } from "./outcome.ts";
+import { inputOf, plan, resumePlanned, standingApproval, stillHolds, type Permit } from "./permit.ts";
 import { run } from "./running.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 

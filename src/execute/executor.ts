@@ -1,98 +1,27 @@
-import { checkMs } from "../time.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import { kindOf } from "../schema/json.ts";
 import type { Tool } from "../tool/tool.ts";
-import type { ToolSource } from "../tool/tool-set.ts";
-import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
-import { settle } from "./call-outcome.ts";
 import { Call } from "./call.ts";
 import { checkContext, type ExecutionContext } from "./context.ts";
-import type { Deps } from "./deps.ts";
 import { Emitter, type EventListener } from "./emitter.ts";
 import { EndedHere } from "./ended-here.ts";
 import { EventLog } from "./event-log.ts";
 import type { ToolEvent } from "./events.ts";
 import { execute } from "./execution.ts";
-import { safeMessage } from "../tool/safe-message.ts";
-import { isOffered, type Authorize } from "./gate.ts";
+import { isOffered } from "./gate.ts";
 import { RunHistory } from "./history.ts";
 import { knownTools } from "./known-tools.ts";
 import { actionIdOf, Ledger } from "./ledger.ts";
-import type { Outcome } from "./outcome.ts";
+import { settle, type Outcome } from "./outcome.ts";
+import { checkExecutorOptions, settingsOf, type Deps, type ToolExecutorOptions } from "./options.ts";
 import { createSchedule, type Place, type Schedule } from "./schedule.ts";
 import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
 import { noting, type RunningCall } from "./running-call.ts";
-import { snapshot } from "./snapshot.ts";
-import type { Redact } from "./summary.ts";
-import type { Telemetry } from "./telemetry-types.ts";
-import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
+import { Undoer, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
 import { unlessAborted } from "./unless-aborted.ts";
-
-/** Options of an executor. Only `tools` and `store` are required. */
-export interface ToolExecutorOptions {
-  /** The tools that may run; a registry or a server's set is consulted at each call. Uses of other tools are denied. */
-  readonly tools: ToolSource;
-  /** Where actions, their results and their undo data are kept. Processes that share it share the runs. */
-  readonly store: Store;
-  /** Who is asked for approval. Without it, calls that need approval are denied. */
-  readonly approvals?: Approvals | undefined;
-  /** The application's policy, asked for every call. */
-  readonly authorize?: Authorize | undefined;
-  /** Who may undo an action. Default: the principal that it ran for, or anybody if there was none. */
-  readonly mayUndo?: MayUndo | undefined;
-  /** Gets every event, as does a listener of {@link ToolExecutor.listen}. Errors that it throws are ignored. */
-  readonly onEvent?: EventListener | undefined;
-  /** Keep the events of each run, numbered across all processes. Default true, at one write to the store per event. */
-  readonly storeEvents?: boolean | undefined;
-  /** How many calls of one `executeAll()` run at the same time. Default 8. */
-  readonly concurrency?: number | undefined;
-  /** Wait for decisions (true, the default), or return `awaiting_approval`. */
-  readonly waitForApproval?: boolean | undefined;
-  /** How long a call may take if neither tool nor context say so, in milliseconds. Default: no limit. */
-  readonly timeoutMs?: number | undefined;
-  /** Hides parts of inputs and outputs in the summaries of events, and in the question that is asked by default. */
-  readonly redact?: Redact | undefined;
-  /** Spans and durations of the calls: `openTelemetry()` of `toolstream/execute/telemetry`. Default: none. */
-  readonly telemetry?: Telemetry | undefined;
-  /** How large an output, or undo data, may be as JSON, in bytes. Default 1 MiB. */
-  readonly maxOutputBytes?: number | undefined;
-  /** What the model and the events are told of a handler's error. Default: {@link safeMessage}. */
-  readonly errorMessage?: ((error: unknown, tool: Tool) => string) | undefined;
-  /**
-   * The digest of the program behind a tool, so that swapping the file voids an approval. Default: what
-   * `tool.metadata.executableDigest` says, a string or a function that returns one.
-   */
-  readonly executableDigest?: ((tool: Tool) => string | undefined | Promise<string | undefined>) | undefined;
-  /**
-   * After how long a silent process is presumed dead by others, in milliseconds. Renewed while a handler runs.
-   * Default 30 s.
-   */
-  readonly leaseMs?: number | undefined;
-  /** The delay before the first retry, in milliseconds; doubles with each. Default 200. */
-  readonly retryDelayMs?: number | undefined;
-}
-
-export const EXECUTOR_OPTIONS: OptionNames<ToolExecutorOptions> = {
-  tools: true,
-  store: true,
-  approvals: true,
-  authorize: true,
-  mayUndo: true,
-  onEvent: true,
-  storeEvents: true,
-  concurrency: true,
-  waitForApproval: true,
-  timeoutMs: true,
-  redact: true,
-  telemetry: true,
-  maxOutputBytes: true,
-  errorMessage: true,
-  executableDigest: true,
-  leaseMs: true,
-  retryDelayMs: true,
-};
 
 const UNDO_OPTIONS: OptionNames<UndoOptions> = { retry: true, onFailure: true, signal: true };
 
@@ -118,32 +47,21 @@ export class ToolExecutor {
 
   constructor(options: ToolExecutorOptions) {
     checkExecutorOptions(options);
-    const { store, concurrency = 8, storeEvents = true, mayUndo, redact } = options;
+    const { store, concurrency = 8, storeEvents = true } = options;
     const ledger = new Ledger(store);
     this.storeEvents = storeEvents;
     this.#store = store;
     this.#log = new EventLog(store);
     this.#concurrency = concurrency;
     this.#deps = {
+      ...settingsOf(options),
       tools: knownTools(options.tools),
       ledger,
       history: new RunHistory(store, ledger),
       emitter: new Emitter(storeEvents ? this.#log : undefined, options.onEvent),
       ended: new EndedHere(),
-      approvals: options.approvals,
-      authorize: options.authorize,
-      // It gets copies: a redaction may write into its argument, which is what runs.
-      redact: redact && ((path, value) => redact(path, path.length === 1 ? snapshot(value) : value)),
-      telemetry: options.telemetry,
-      errorMessage: messageOf(options.errorMessage),
-      executableDigest: options.executableDigest ?? executableDigestOf,
-      waitForApproval: options.waitForApproval ?? true,
-      timeoutMs: options.timeoutMs,
-      leaseMs: options.leaseMs ?? 30_000,
-      retryDelayMs: options.retryDelayMs ?? 200,
-      maxOutputBytes: options.maxOutputBytes ?? 1024 * 1024,
     };
-    this.#undoer = new Undoer(this.#deps, mayUndo);
+    this.#undoer = new Undoer(this.#deps, options.mayUndo);
   }
 
   /** The approval service that was given; `undefined` if none. */
@@ -344,49 +262,3 @@ export class ToolExecutor {
 
 /** What the handler behind a use returns. */
 type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
-
-/** If the application's function fails, the default is told. */
-function messageOf(given: ToolExecutorOptions["errorMessage"]): Deps["errorMessage"] {
-  return (error, tool) => {
-    try {
-      if (tool !== undefined && given !== undefined) return given(error, tool);
-    } catch {
-      // See above.
-    }
-    return safeMessage(error);
-  };
-}
-
-export function executableDigestOf({ metadata }: Tool): string | undefined | Promise<string | undefined> {
-  const { executableDigest } = metadata as { executableDigest?: unknown };
-  return typeof executableDigest === "function" ? executableDigest() : (executableDigest as string | undefined);
-}
-
-function checkExecutorOptions(options: ToolExecutorOptions): void {
-  checkOptionNames("new ToolExecutor()", options, EXECUTOR_OPTIONS);
-  checkServices("new ToolExecutor()", options);
-  checkFunctions(options, "onEvent", "authorize", "mayUndo", "redact", "errorMessage", "executableDigest");
-  for (const name of ["timeoutMs", "leaseMs", "retryDelayMs"] as const) {
-    const value = options[name];
-    if (value !== undefined) checkMs(name, value);
-  }
-  for (const name of ["concurrency", "maxOutputBytes"] as const) {
-    const value = options[name];
-    if (value !== undefined && !(typeof value === "number" && value > 0)) {
-      throw new TypeError(`${name} is a positive number, got ${String(value)}.`);
-    }
-  }
-}
-
-/** @throws TypeError */
-export function checkServices(
-  taker: string,
-  { store, approvals }: Pick<ToolExecutorOptions, "store" | "approvals">,
-): void {
-  if (typeof store?.put !== "function") {
-    throw new TypeError(`${taker} needs a store: memoryStore(), sqliteStore(…) or redisStore(…).`);
-  }
-  if (approvals !== undefined && typeof approvals?.request !== "function") {
-    throw new TypeError("approvals is an ApprovalService.");
-  }
-}

@@ -4,21 +4,30 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { CallCount } from "./call-count.ts";
 import type { Denial } from "./gate.ts";
-import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
-import { Successes } from "./successes.ts";
+import { actionIdOf, ifUnreadable, type ActionRow, type Ledger } from "./ledger.ts";
 
 /**
  * The rules about what happened earlier in the run. Their state is in the store, shared by all processes. None reads
  * all actions of a run for a single call, or calls would become ever more expensive in long runs.
+ *
+ * ```
+ * action-call/run_1/call_7/sha256:…  "0-1"     the first call with this provider id, tool and input
+ * action-success/run_1/read_file     "0-1"     a call that succeeded, or was about to
+ * action-count/run_1/send_mail       { … }     see CallCount
+ * ```
+ *
+ * A tool's success is written before its first call is recorded as done. So without that row, none has succeeded; with
+ * one, the action it names says whether it still counts. If not (it was undone, or its process died at that moment), all
+ * actions are read, and the row then names another one.
  */
 export class RunHistory {
   readonly #store: Store;
-  readonly #successes: Successes;
+  readonly #ledger: Ledger;
   readonly #count: CallCount;
 
   constructor(store: Store, ledger: Ledger) {
     this.#store = store;
-    this.#successes = new Successes(store, ledger);
+    this.#ledger = ledger;
     this.#count = new CallCount(store, ledger);
   }
 
@@ -43,7 +52,7 @@ export class RunHistory {
     const { name, requires = [], maxCallsPerRun } = tool;
     const missing: string[] = [];
     for (const required of typeof requires === "string" ? [requires] : requires) {
-      if (!(await this.#successes.has(required, runId, use))) missing.push(required);
+      if (!(await this.#hasSucceeded(required, runId, use))) missing.push(required);
     }
     if (missing.length > 0) {
       const message = `${name} needs ${missing.join(", ")} to succeed first, in an earlier turn.`;
@@ -61,10 +70,52 @@ export class RunHistory {
     return (await this.#count.claim(name, maxCallsPerRun, runId, invocationId)) ? undefined : tooMany(tool);
   }
 
-  /** Call this before a call is recorded as done. */
-  succeeding(action: ActionRow): Promise<void> {
-    return this.#successes.note(action);
+  /**
+   * Call this before a call is recorded as done. Never rejects: without the row the tool seems not to have succeeded
+   * (until it does so again), and calls that require it are denied, which is safe.
+   */
+  async succeeding(action: ActionRow): Promise<void> {
+    const { toolName, runId, invocationId } = action;
+    const key = successKey(runId, toolName);
+    try {
+      // Not cached: another process may have deleted the run.
+      if ((await this.#store.get(key)) !== undefined) return;
+      // And with it this very action, which then will not be done.
+      if (await this.#ledger.holds(action)) await this.#store.put(key, invocationId, { expectedVersion: 0 });
+    } catch {
+      // Another process was faster, or the store failed.
+    }
   }
+
+  /** Whether a tool has succeeded and was not undone since, before the turn of the call that needs it. */
+  async #hasSucceeded(toolName: string, runId: string, use: ToolUse): Promise<boolean> {
+    const key = successKey(runId, toolName);
+    const counts = (row: ActionRow) => isSuccess(row, toolName) && !isOfTurn(row.invocationId, use);
+    const noted = await this.#store.get<string>(key);
+    if (noted === undefined) return false;
+    // An unreadable row says nothing about the others.
+    const action = await this.#ledger.get(actionIdOf(runId, noted.value)).catch(ifUnreadable);
+    if (action !== undefined && counts(action.value)) return true;
+    const other = (await this.#ledger.list(runId)).find(({ value }) => counts(value));
+    if (other === undefined) return false;
+    await this.#store.put(key, other.value.invocationId);
+    return true;
+  }
+}
+
+function successKey(runId: string, toolName: string): string {
+  return storeKey("action-success", runId, toolName);
+}
+
+function isSuccess({ toolName, status, undo }: ActionRow, name: string): boolean {
+  return toolName === name && status === "done" && undo?.state !== "undone";
+}
+
+/** The model wrote a call of the same turn before its result. The ids of a stream's calls end in their turn and position: within a turn, only the position differs. */
+function isOfTurn(invocationId: string, { invocationId: own, turnIndex, position }: ToolUse): boolean {
+  if (!own.endsWith(`-${turnIndex}-${position}`)) return false;
+  const turn = own.slice(0, -String(position).length);
+  return invocationId.startsWith(turn) && /^\d+$/.test(invocationId.slice(turn.length));
 }
 
 function tooMany(tool: Tool): Denial {

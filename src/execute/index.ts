@@ -1,5 +1,6 @@
 // Executing
-export { ToolExecutor, type ToolExecutorOptions } from "./executor.ts";
+export { ToolExecutor } from "./executor.ts";
+export type { ToolExecutorOptions } from "./options.ts";
 export type { ExecutionContext } from "./context.ts";
 export type { Outcome } from "./outcome.ts";
 export type { Schedule } from "./schedule.ts";

@@ -4,7 +4,9 @@ import { putSurely } from "../store/outlast.ts";
 import { isNumber, isString, oneOf, optional, shape, type Check } from "../store/shape.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import type { Effect } from "../tool/tool.ts";
+import type { ApprovalRequest } from "./approvals/types.ts";
 import type { DenyReason } from "./events.ts";
+import type { Denial } from "./gate.ts";
 import type { TraceLink } from "./telemetry-types.ts";
 
 /**
@@ -95,6 +97,37 @@ function withoutExpired(undo: UndoRow | undefined): UndoRow | undefined {
 /** The row once nobody works on it any more. */
 export function withoutLease<Row extends { readonly lease?: Lease }>({ lease: _, ...row }: Row): Omit<Row, "lease"> {
   return row;
+}
+
+export function startedRow(planned: ActionRow, lease: Lease, approval: ApprovalRequest | undefined): ActionRow {
+  return {
+    ...planned,
+    status: "started",
+    attempts: 1,
+    startedAt: Date.now(),
+    lease,
+    ...(approval !== undefined && { approvalId: approval.id, ...editOf(approval) }),
+  };
+}
+
+/** What a person wrote instead of the input. */
+export function editOf(approval: ApprovalRequest): Pick<ActionRow, "editedInput"> {
+  return "editedInput" in approval ? { editedInput: approval.editedInput } : {};
+}
+
+export function deniedRow(row: ActionRow, { decision: _, message, ...why }: Denial): ActionRow {
+  const code = why.reason === "unknown_tool" ? "unknown_tool" : "denied";
+  return { ...row, status: "denied", endedAt: Date.now(), error: { code, message }, ...why };
+}
+
+export function failedRow(row: ActionRow, code: ToolErrorCode, message: string): ActionRow {
+  return { ...row, status: "failed", endedAt: Date.now(), error: { code, message } };
+}
+
+/** For a call whose process has died: it may have had its effect. */
+export function unknownRow(row: ActionRow): ActionRow {
+  const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
+  return { ...withoutLease(row), status: "unknown", endedAt: Date.now(), error: { code: "outcome_unknown", message } };
 }
 
 /** The rows of all actions, one each. */

@@ -1,14 +1,15 @@
+import { isToolError, type ToolErrorCode } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import { isConflict } from "../store/errors.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import { runHandler } from "./attempt.ts";
-import { toolContextOf } from "./call-context.ts";
+import { runHandler, type HandlerEnd } from "./attempt.ts";
 import type { ActionEntry, Call } from "./call.ts";
-import { rowOfEnd } from "./handler-end.ts";
+import { toolContextOf } from "./context.ts";
 import { hush } from "./hush.ts";
-import { withoutLease, type ActionRow } from "./ledger.ts";
+import { withoutLease, type ActionRow, type UndoRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
-import { undoText } from "./output.ts";
+import { jsonOfInput, outputOf, undoText } from "./output.ts";
 import { snapshot } from "./snapshot.ts";
 
 /**
@@ -66,8 +67,9 @@ export async function run(
   isOver = true;
 
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-  const messageOf = (error: unknown) => call.messageOf(error);
-  const { change, cause } = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
+  const { change, cause } = end.ok
+    ? rowOfSuccess(tool, end.value, maxOutputBytes, () => undoRowOf(tool, input, undoData))
+    : rowOfFailure(tool, end, timeoutMs, () => call.messageOf(end.cause));
   if (change.status === "done") await deps.history.succeeding(held.value);
   const endedAt = Date.now();
   const endOf = (row: ActionRow): ActionRow => ({ ...withoutLease(row), ...change, endedAt });
@@ -87,3 +89,70 @@ export async function run(
   if (!recorded) deps.ended.add(call.actionId, { use, owner: entry.value.lease!.owner, row, cause });
   return call.ended(row, durationMs, cause, recorded);
 }
+
+type Failure = Extract<HandlerEnd, { readonly ok: false }>;
+
+/** What the row says of a handler's end, and the error behind it. */
+interface RowOfEnd {
+  readonly change: Partial<ActionRow>;
+  readonly cause?: unknown;
+}
+
+function rowOfSuccess(tool: Tool, returned: unknown, maxBytes: number, undoRow: () => UndoRow): RowOfEnd {
+  const undo = tool.undo === undefined ? {} : { undo: undoRow() };
+  try {
+    const { value, marks } = outputOf(tool, returned, maxBytes);
+    return { change: { status: "done", output: value, ...(marks.length > 0 && { marks }), ...undo } };
+  } catch (cause) {
+    if (!isToolError(cause)) throw cause;
+    // The handler has done its work, which can be undone even though its output cannot be shown.
+    const error = { code: cause.code, message: `${tool.name} was executed, but ${cause.message}.` };
+    return { change: { status: "failed", error, ...undo }, cause };
+  }
+}
+
+/** @param told what the model is told of the handler's own error */
+function rowOfFailure(
+  { name, effect }: Tool,
+  end: Failure,
+  timeoutMs: number | undefined,
+  told: () => string,
+): RowOfEnd {
+  const { cause } = end;
+  const failed = (code: ToolErrorCode, message: string, status: ActionRow["status"] = "failed"): RowOfEnd => ({
+    change: { status, error: { code, message } },
+    cause,
+  });
+  const mayHave = effect === "write" ? " It may have had its effect nevertheless." : "";
+  switch (end.code) {
+    case "timeout":
+      return failed("timeout", `${name} did not end within ${timeoutMs} ms.${mayHave}`);
+    case "unbegun": // not started here, but by a process that has since died
+    case "lost":
+    case "aborted":
+      return failed("aborted", `${name} was aborted while it ran.${mayHave}`);
+    case "execution_failed": {
+      const code = isToolError(cause) ? cause.code : "execution_failed";
+      // A handler that delegates its work may not know the outcome. It says so with an error with this code.
+      if (code === "outcome_unknown") return failed(code, `${name}: ${told()}`, "unknown");
+      return failed(code, `Tool ${name} failed: ${told()}`);
+    }
+  }
+}
+
+/** @param data what the handler passed to `undoData()`, as JSON; `false` if it cannot be kept */
+function undoRowOf(tool: Tool, input: unknown, data: string | false | undefined): UndoRow {
+  const expiresAt = Date.now() + (tool.undoTtlMs ?? HOUR);
+  try {
+    if (data !== false) {
+      const kept = data === undefined ? {} : { data: parseJson(data) };
+      return { state: "available", expiresAt, input: jsonOfInput(input), ...kept };
+    }
+  } catch {
+    // JSON cannot represent the input.
+  }
+  const message = `What ${tool.name} gave to undo it with cannot be kept, so it cannot be undone.`;
+  return { state: "undo_failed", expiresAt, error: { code: "not_undoable", message } };
+}
+
+const HOUR = 3_600_000;

@@ -5,7 +5,7 @@ import type { UndoRecord } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Principal } from "./approvals/types.ts";
 import { runHandler } from "./attempt.ts";
-import type { Deps } from "./deps.ts";
+import type { Deps } from "./options.ts";
 import type { EventBody } from "./events.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { infoOf, type ActionInfo } from "./info.ts";

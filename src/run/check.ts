@@ -1,5 +1,5 @@
 import { checkContext } from "../execute/context.ts";
-import { checkServices } from "../execute/executor.ts";
+import { checkServices } from "../execute/options.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { getOwn, isRecord, kindOf } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";

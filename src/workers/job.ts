@@ -1,6 +1,6 @@
 import { TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from "../errors.ts";
 import { definitionDigest } from "../execute/digest.ts";
-import { executableDigestOf } from "../execute/executor.ts";
+import { executableDigestOf } from "../execute/options.ts";
 import { jsonOf } from "../execute/output.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";

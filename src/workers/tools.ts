@@ -1,5 +1,6 @@
 import { Queue, QueueEvents, QueueEventsProducer, type Job, type JobsOptions } from "bullmq";
-import { EXECUTOR_OPTIONS, ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
+import { ToolExecutor } from "../execute/executor.ts";
+import { EXECUTOR_OPTIONS, type ToolExecutorOptions } from "../execute/options.ts";
 import { storeKey } from "../store/store.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
