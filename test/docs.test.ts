@@ -54,7 +54,7 @@ it.each([
   ["docs/run.md", "src/run/types.ts", "RunOptions<Message = any> extends RunContext"],
   ["docs/run.md", "src/run/types.ts", "RunContext"],
   ["docs/execute.md", "src/execute/options.ts", "ToolExecutorOptions"],
-  ["docs/approvals.md", "src/execute/approvals/service.ts", "ApprovalServiceOptions"],
+  ["docs/approvals.md", "src/execute/approvals/options.ts", "ApprovalServiceOptions"],
   ["docs/replay.md", "src/replay/behavior.ts", "ReplayBehavior"],
 ])("%s tells of every option: %s, %s", (page, file, name) => {
   const [, source = ""] = readFileSync(join(root, file), "utf8").split(`interface ${name}`);

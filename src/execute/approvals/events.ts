@@ -1,6 +1,6 @@
-import type { Store } from "../../store/store.ts";
 import { createWakeUp } from "../../time.ts";
-import { TRIM_EVERY, type ApprovalLog, type LogEntry, type NumberedEntry } from "./log.ts";
+import { ApprovalLog, TRIM_EVERY, type LogEntry, type NumberedEntry } from "./log.ts";
+import type { ApprovalSettings } from "./options.ts";
 import type { ApprovalRows } from "./rows.ts";
 import type { ApprovalEvent, ApprovalRequest, SubscribeOptions } from "./types.ts";
 
@@ -12,18 +12,16 @@ import type { ApprovalEvent, ApprovalRequest, SubscribeOptions } from "./types.t
  * and the row remembers its number.
  */
 export class ApprovalEvents {
-  readonly #store: Store;
+  readonly #settings: ApprovalSettings;
   readonly #rows: ApprovalRows;
   readonly #log: ApprovalLog;
-  readonly #pollMs: number;
   /** What is being read for subscribers. Pages of the log: since they were last told of a change. */
   readonly #reads = new Map<string, Promise<unknown>>();
 
-  constructor(store: Store, rows: ApprovalRows, log: ApprovalLog, pollMs: number) {
-    this.#store = store;
+  constructor(settings: ApprovalSettings, rows: ApprovalRows) {
+    this.#settings = settings;
     this.#rows = rows;
-    this.#log = log;
-    this.#pollMs = pollMs;
+    this.#log = new ApprovalLog(settings);
   }
 
   /** Numbers the events that have no number yet, and returns the updated request. */
@@ -49,7 +47,7 @@ export class ApprovalEvents {
     let { after = 0 } = options;
     const wakeUp = createWakeUp(signal);
     // Subscribe before the first look: what is written in between would be missed.
-    const end = await this.#store.subscribe(this.#log.prefix(scope), () => {
+    const end = await this.#settings.store.subscribe(this.#log.prefix(scope), () => {
       this.#reads.clear();
       wakeUp.wake();
     });
@@ -64,7 +62,7 @@ export class ApprovalEvents {
           if (event !== undefined) yield event;
         }
         // What was written meanwhile has woken it. Notifications may get lost when a connection breaks: then it polls.
-        if (entries.length < PAGE) await wakeUp.wait(this.#pollMs);
+        if (entries.length < PAGE) await wakeUp.wait(this.#settings.pollMs);
       }
     } finally {
       await end();
@@ -74,22 +72,15 @@ export class ApprovalEvents {
   async #number(request: ApprovalRequest, type: NumberedEntry["type"]): Promise<ApprovalRequest> {
     const { scope, id } = request;
     const seq = await this.#log.append(scope, { type, requestId: id }, request.eventsAfter);
-    const confirmed = await this.#confirm(id, type, seq);
+    const field = FIELDS[type];
+    const confirmed = await this.#rows.update(id, (now) => (now[field] === 0 ? { ...now, [field]: seq } : undefined));
     // This only frees space: if it fails, it is done another time.
     if (this.#rows.forgets && seq % TRIM_EVERY === 0) await this.#log.trim(scope, this.#isGone).catch(() => {});
-    return confirmed ?? request;
+    return confirmed?.request ?? request;
   }
 
   readonly #isGone = async ({ requestId }: LogEntry): Promise<boolean> =>
     (await this.#rows.findReadable(requestId)) === undefined;
-
-  async #confirm(requestId: string, type: NumberedEntry["type"], seq: number): Promise<ApprovalRequest | undefined> {
-    const field = FIELDS[type];
-    const updated = await this.#rows.update(requestId, (request) =>
-      request[field] === 0 ? { ...request, [field]: seq } : undefined,
-    );
-    return updated?.request;
-  }
 
   /**
    * `undefined` if the request is gone or unreadable. Its row may not have the number yet: whoever assigned that writes

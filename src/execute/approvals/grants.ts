@@ -2,9 +2,10 @@ import { isToolError } from "../../errors.ts";
 import { isRecord, unknownKey } from "../../schema/json.ts";
 import { foreignSchema } from "../../schema/foreign-schema.ts";
 import { isConflict } from "../../store/errors.ts";
-import { storeKey, type Store } from "../../store/store.ts";
+import { storeKey } from "../../store/store.ts";
 import { canonicalText } from "../digest.ts";
 import { ApprovalError } from "./errors.ts";
+import type { ApprovalSettings } from "./options.ts";
 import { valueAt } from "./places.ts";
 import type { ApprovalGrant, ApprovalRequest, GrantOptions, GrantPlace, GrantScope } from "./types.ts";
 
@@ -24,14 +25,10 @@ interface GrantRecord extends ApprovalGrant {
  * ```
  */
 export class ApprovalGrants {
-  readonly #store: Store;
-  readonly #namespace: string;
-  readonly #now: () => number;
+  readonly #settings: ApprovalSettings;
 
-  constructor(store: Store, namespace: string, now: () => number) {
-    this.#store = store;
-    this.#namespace = namespace;
-    this.#now = now;
+  constructor(settings: ApprovalSettings) {
+    this.#settings = settings;
   }
 
   /** The first grant that covers a call. */
@@ -51,7 +48,7 @@ export class ApprovalGrants {
   async learn(request: ApprovalRequest): Promise<void> {
     const { always, scope, toolName, definitionDigest, requestedBy, decidedBy } = request;
     if (request.status !== "approved" || always === undefined) return;
-    const createdAt = this.#now();
+    const createdAt = this.#settings.now();
     if (always.expiresAt <= createdAt) return;
     const grant: GrantRecord = {
       ...always,
@@ -65,7 +62,10 @@ export class ApprovalGrants {
       createdAt,
     };
     try {
-      await this.#store.put(this.#key(grant), grant, { expectedVersion: 0, ttlMs: always.expiresAt - createdAt });
+      await this.#settings.store.put(this.#key(grant), grant, {
+        expectedVersion: 0,
+        ttlMs: always.expiresAt - createdAt,
+      });
     } catch (error) {
       if (!isConflict(error)) throw error;
     }
@@ -74,20 +74,26 @@ export class ApprovalGrants {
   /** Revokes a grant. False if there was none. */
   async revoke(grant: ApprovalGrant): Promise<boolean> {
     const key = this.#key(grant);
-    const entry = await this.#store.get<GrantRecord>(key);
+    const entry = await this.#settings.store.get<GrantRecord>(key);
     if (entry === undefined || entry.value.revokedAt !== undefined) return false;
-    await this.#store.put<GrantRecord>(key, { ...entry.value, revokedAt: this.#now() }, { ttlMs: "keep" });
+    await this.#settings.store.put<GrantRecord>(
+      key,
+      { ...entry.value, revokedAt: this.#settings.now() },
+      { ttlMs: "keep" },
+    );
     return true;
   }
 
   async #read(parts: readonly string[]): Promise<ApprovalGrant[]> {
-    const entries = await this.#store.list<GrantRecord>(`${storeKey(this.#namespace, "grant", ...parts)}/`);
-    const now = this.#now();
+    const entries = await this.#settings.store.list<GrantRecord>(
+      `${storeKey(this.#settings.namespace, "grant", ...parts)}/`,
+    );
+    const now = this.#settings.now();
     return entries.flatMap(({ value }) => (value.revokedAt === undefined && value.expiresAt > now ? [value] : []));
   }
 
   #key({ scope, toolName, definitionDigest, id }: ApprovalGrant): string {
-    return storeKey(this.#namespace, "grant", scope, toolName, definitionDigest, id);
+    return storeKey(this.#settings.namespace, "grant", scope, toolName, definitionDigest, id);
   }
 }
 

@@ -1,7 +1,8 @@
 export { ApprovalError, type ApprovalErrorCode } from "./errors.ts";
 export { approvalDigest, type ApprovedThing } from "./digest.ts";
 export type { ValidateInput } from "./decision.ts";
-export { ApprovalService, type ApprovalServiceOptions, type MayDecide } from "./service.ts";
+export type { ApprovalServiceOptions, MayDecide } from "./options.ts";
+export { ApprovalService } from "./service.ts";
 export { approvedInput } from "./types.ts";
 export type {
   ApprovalAsk,

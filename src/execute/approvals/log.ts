@@ -1,5 +1,6 @@
 import { isConflict } from "../../store/errors.ts";
 import { storeKey, type Store } from "../../store/store.ts";
+import type { ApprovalSettings } from "./options.ts";
 
 /** What an entry says: where to look. The request itself is read from its row. */
 export interface LogEntry {
@@ -33,7 +34,7 @@ export class ApprovalLog {
   /** The numbers of forgotten entries that are not before the noted end yet, by scope. */
   readonly #late = new Map<string, readonly number[]>();
 
-  constructor(store: Store, namespace: string) {
+  constructor({ store, namespace }: ApprovalSettings) {
     this.#store = store;
     this.#namespace = namespace;
   }

@@ -1,7 +1,8 @@
-import { isConflict } from "../../store/errors.ts";
-import { storeKey, type Store, type StoreEntry } from "../../store/store.ts";
+import { putSurely } from "../../store/outlast.ts";
+import { storeKey, type StoreEntry } from "../../store/store.ts";
 import { updateEntry } from "../../store/update.ts";
 import { ApprovalError } from "./errors.ts";
+import type { ApprovalSettings } from "./options.ts";
 import { checkRecord } from "./trust.ts";
 import type { ApprovalRequest } from "./types.ts";
 
@@ -44,36 +45,26 @@ interface OpenMark extends CallId {
  * ```
  */
 export class ApprovalRows {
-  readonly #store: Store;
-  readonly #namespace: string;
-  readonly #retentionMs: number;
-  readonly #onError: (error: unknown) => void;
+  readonly #settings: ApprovalSettings;
 
-  /**
-   * @param retentionMs how long the requests of a call are kept once all of them are closed
-   * @param onError gets the errors of unreadable entries, which are skipped
-   */
-  constructor(store: Store, namespace: string, retentionMs: number, onError: (error: unknown) => void) {
-    this.#store = store;
-    this.#namespace = namespace;
-    this.#retentionMs = retentionMs;
-    this.#onError = onError;
+  constructor(settings: ApprovalSettings) {
+    this.#settings = settings;
   }
 
   /** Whether requests are deleted after a while. */
   get forgets(): boolean {
-    return this.#retentionMs !== Infinity;
+    return this.#settings.retentionMs !== Infinity;
   }
 
   /** @throws ApprovalError `invalid_approval` for an entry that this library has not written */
   async ofCall({ runId, invocationId }: CallId): Promise<FoundRequest | undefined> {
-    const entry = await this.#store.get(this.key({ runId, invocationId }));
+    const entry = await this.#settings.store.get(this.key({ runId, invocationId }));
     return entry && this.#found(entry);
   }
 
   async find(requestId: string): Promise<FoundRequest | undefined> {
-    const call = await this.#store.get<CallId>(this.#idKey(requestId));
-    const entry = call && (await this.#store.get(this.key(call.value)));
+    const call = await this.#settings.store.get<CallId>(this.#idKey(requestId));
+    const entry = call && (await this.#settings.store.get(this.key(call.value)));
     return entry && this.#found(entry, requestId);
   }
 
@@ -84,7 +75,7 @@ export class ApprovalRows {
 
   /** All readable requests, of one run or of all, in no particular order. */
   async all(runId?: string): Promise<ApprovalRequest[]> {
-    const entries = await this.#store.list(this.#prefix(runId));
+    const entries = await this.#settings.store.list(this.#prefix(runId));
     return entries.flatMap(({ key, value }) => this.#requestsOf(key, value));
   }
 
@@ -98,9 +89,10 @@ export class ApprovalRows {
     const mark: OpenMark = { runId, invocationId, at: Date.now() };
     // The index entries first: one that leads nowhere is harmless, but a request without one would be lost. And of those
     // the mark, by which what a process leaves that dies in between is found.
-    await this.#store.put(this.#openKey(request), mark);
-    await this.#store.put(this.#idKey(request.id), { runId, invocationId });
-    const isAdded = await this.#write({ runId, invocationId }, [...older.slice(-MAX_OLDER), request], version);
+    await this.#settings.store.put(this.#openKey(request), mark);
+    await this.#settings.store.put(this.#idKey(request.id), { runId, invocationId });
+    const record: CallRecord = { format: 1, requests: [...older.slice(-MAX_OLDER), request] };
+    const isAdded = (await putSurely(this.#settings.store, this.key(request), record, version)) !== undefined;
     // An index entry leads to what is kept.
     for (const gone of isAdded ? older.slice(0, -MAX_OLDER) : [request]) await this.#unindex(gone);
     return isAdded;
@@ -108,8 +100,8 @@ export class ApprovalRows {
 
   /** The requests that are pending, or were when a process died, of one scope or of all. */
   async open(scope?: string): Promise<ApprovalRequest[]> {
-    const prefix = `${storeKey(this.#namespace, "open", ...(scope === undefined ? [] : [scope]))}/`;
-    const marks = await this.#store.list<OpenMark>(prefix);
+    const prefix = `${storeKey(this.#settings.namespace, "open", ...(scope === undefined ? [] : [scope]))}/`;
+    const marks = await this.#settings.store.list<OpenMark>(prefix);
     // At once: there may be many, and each read may be a round trip.
     const requests = await Promise.all(marks.map((mark) => this.#marked(mark).catch(this.#passOver)));
     return requests.filter((request) => request !== undefined);
@@ -118,35 +110,35 @@ export class ApprovalRows {
   /** A newer version may have written what is unreadable: its entries stay. */
   async #marked({ key, value }: StoreEntry<OpenMark>): Promise<ApprovalRequest | undefined> {
     const requestId = decodeURIComponent(key.slice(key.lastIndexOf("/") + 1));
-    const entry = await this.#store.get(this.key(value));
+    const entry = await this.#settings.store.get(this.key(value));
     const found = entry && this.#found(entry, requestId);
     // Its process may still be about to write it, but after so long it must have died.
     if (found === undefined && value.at < Date.now() - ABANDONED_MS) {
-      await this.#store.delete(this.#idKey(requestId));
-      await this.#store.delete(key);
+      await this.#settings.store.delete(this.#idKey(requestId));
+      await this.#settings.store.delete(key);
     }
     return found?.request;
   }
 
   /** Deletes the requests of a run, and their index entries. */
   async forget(runId: string): Promise<void> {
-    for (const { key, value } of await this.#store.list<CallRecord>(this.#prefix(runId))) {
+    for (const { key, value } of await this.#settings.store.list<CallRecord>(this.#prefix(runId))) {
       // The index entries of unreadable requests cannot be found: they then lead nowhere.
       for (const request of this.#requestsOf(key, value)) await this.#unindex(request);
-      await this.#store.delete(key);
+      await this.#settings.store.delete(key);
     }
   }
 
   /** A request needs no more attention. */
   async close(request: ApprovalRequest): Promise<void> {
     const { runId, invocationId, id } = request;
-    const ttlMs = this.#retentionMs;
+    const ttlMs = this.#settings.retentionMs;
     if (ttlMs !== Infinity) {
       const keep = (record?: CallRecord) => (record?.requests.at(-1)?.id === id ? record : undefined);
-      await updateEntry<CallRecord>(this.#store, this.key(request), keep, { ttlMs });
-      await this.#store.put(this.#idKey(id), { runId, invocationId }, { ttlMs });
+      await updateEntry<CallRecord>(this.#settings.store, this.key(request), keep, { ttlMs });
+      await this.#settings.store.put(this.#idKey(id), { runId, invocationId }, { ttlMs });
     }
-    await this.#store.delete(this.#openKey(request));
+    await this.#settings.store.delete(this.#openKey(request));
   }
 
   /**
@@ -159,11 +151,11 @@ export class ApprovalRows {
     requestId: string,
     change: (request: ApprovalRequest) => ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>,
   ): Promise<{ request: ApprovalRequest; isChanged: boolean } | undefined> {
-    const call = await this.#store.get<CallId>(this.#idKey(requestId));
+    const call = await this.#settings.store.get<CallId>(this.#idKey(requestId));
     if (call === undefined) return undefined;
     const key = this.key(call.value);
     let result: { request: ApprovalRequest; isChanged: boolean } | undefined;
-    await updateEntry<CallRecord>(this.#store, key, async (record) => {
+    await updateEntry<CallRecord>(this.#settings.store, key, async (record) => {
       result = undefined;
       const requests = record === undefined ? [] : checkRecord(record, key).requests;
       const request = requests.find(({ id }) => id === requestId);
@@ -177,23 +169,12 @@ export class ApprovalRows {
   }
 
   async #unindex(request: ApprovalRequest): Promise<void> {
-    await this.#store.delete(this.#idKey(request.id));
-    await this.#store.delete(this.#openKey(request));
+    await this.#settings.store.delete(this.#idKey(request.id));
+    await this.#settings.store.delete(this.#openKey(request));
   }
 
   key({ runId, invocationId }: CallId): string {
-    return storeKey(this.#namespace, "call", runId, invocationId);
-  }
-
-  async #write(call: CallId, requests: readonly ApprovalRequest[], version: number): Promise<boolean> {
-    const record: CallRecord = { format: 1, requests };
-    try {
-      await this.#store.put(this.key(call), record, { expectedVersion: version });
-      return true;
-    } catch (error) {
-      if (isConflict(error)) return false;
-      throw error;
-    }
+    return storeKey(this.#settings.namespace, "call", runId, invocationId);
   }
 
   #found({ key, value, version }: StoreEntry, requestId?: string): FoundRequest | undefined {
@@ -214,19 +195,19 @@ export class ApprovalRows {
 
   readonly #passOver = (error: unknown): undefined => {
     if (!(error instanceof ApprovalError)) throw error;
-    this.#onError(error);
+    this.#settings.onError(error);
   };
 
   #prefix(runId: string | undefined): string {
-    return `${storeKey(this.#namespace, "call", ...(runId === undefined ? [] : [runId]))}/`;
+    return `${storeKey(this.#settings.namespace, "call", ...(runId === undefined ? [] : [runId]))}/`;
   }
 
   #openKey({ scope, id }: ApprovalRequest): string {
-    return storeKey(this.#namespace, "open", scope, id);
+    return storeKey(this.#settings.namespace, "open", scope, id);
   }
 
   #idKey(requestId: string): string {
-    return storeKey(this.#namespace, "id", requestId);
+    return storeKey(this.#settings.namespace, "id", requestId);
   }
 }
 

@@ -1,15 +1,14 @@
 import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
-import type { Store } from "../../store/store.ts";
 import { createWakeUp } from "../../time.ts";
-import { checkFunctions, checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
-import type { ToolSource } from "../../tool/tool-set.ts";
-import { asJson, checkDecision, decided, validateWith, type ValidateInput } from "./decision.ts";
+import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import { asJson, checkDecision, decided } from "./decision.ts";
 import { approvalDigest } from "./digest.ts";
-import { ApprovalError, notFound, notPending, quiet } from "./errors.ts";
+import { notFound, notPending } from "./errors.ts";
 import { ApprovalEvents } from "./events.ts";
 import { ApprovalGrants } from "./grants.ts";
-import { ApprovalLog } from "./log.ts";
+import { checkDuration, settingsOf, type ApprovalServiceOptions, type ApprovalSettings } from "./options.ts";
+import { checkMayDecide, mayDecide } from "./rights.ts";
 import { ApprovalRows } from "./rows.ts";
 import { checkApproved } from "./trust.ts";
 import type {
@@ -25,53 +24,6 @@ import type {
   SubscribeOptions,
 } from "./types.ts";
 
-/** Whether this principal may decide this request. Throwing means no. */
-export type MayDecide = (principal: Principal, request: ApprovalRequest) => boolean | Promise<boolean>;
-
-export interface ApprovalServiceOptions {
-  /** Where requests are kept. Processes that share it share the approvals. */
-  readonly store: Store;
-  /** Required once there are principals: without it, none of them may decide. */
-  readonly mayDecide?: MayDecide | undefined;
-  /** Whether the requester may decide as well. Default: false. */
-  readonly allowSelfApproval?: boolean | undefined;
-  /** The tools whose schemas validate an edited input. */
-  readonly tools?: ToolSource | undefined;
-  /** Validates an edited input, instead of `tools`. */
-  readonly validateInput?: ValidateInput | undefined;
-  /** How long a request can be decided, in milliseconds; `Infinity` means forever. Default: 24 hours. */
-  readonly ttlMs?: number | undefined;
-  /**
-   * How long a request is kept after it was decided, expired or became void, in milliseconds. Make it longer than a run
-   * may pause: an approval that is gone before its call ran is asked for again. Default: forever.
-   */
-  readonly retentionMs?: number | undefined;
-  /** Where in the store. Default: `"approval"`. */
-  readonly namespace?: string | undefined;
-  /** How often to poll in any case, in milliseconds, since a store's notifications may get lost. Default: 5 s. */
-  readonly pollMs?: number | undefined;
-  /**
-   * Gets errors that change no outcome: those of `mayDecide`, of numbering an event, or about an unreadable stored
-   * request, which lists and events leave out.
-   */
-  readonly onError?: ((error: unknown) => void) | undefined;
-  /** Milliseconds since 1970. Default: `Date.now`. */
-  readonly now?: (() => number) | undefined;
-}
-
-const OPTIONS: OptionNames<ApprovalServiceOptions> = {
-  store: true,
-  mayDecide: true,
-  allowSelfApproval: true,
-  tools: true,
-  validateInput: true,
-  ttlMs: true,
-  retentionMs: true,
-  namespace: true,
-  pollMs: true,
-  onError: true,
-  now: true,
-};
 const FILTER: OptionNames<ListApprovals> = { runId: true, status: true, scope: true, principal: true };
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { scope: true, after: true, signal: true };
 
@@ -89,14 +41,7 @@ const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { scope: true, after: t
  * await approvals.decide(request!.id, { decision: "approve" }, { id: "ada", tenant: "acme" });
  */
 export class ApprovalService implements Approvals {
-  readonly #store: Store;
-  readonly #mayDecide: MayDecide | undefined;
-  readonly #allowSelfApproval: boolean;
-  readonly #validate: ValidateInput | undefined;
-  readonly #ttlMs: number;
-  readonly #pollMs: number;
-  readonly #onError: (error: unknown) => void;
-  readonly #now: () => number;
+  readonly #settings: ApprovalSettings;
   readonly #rows: ApprovalRows;
   readonly #events: ApprovalEvents;
   readonly #grants: ApprovalGrants;
@@ -104,28 +49,15 @@ export class ApprovalService implements Approvals {
   readonly #looks = new Map<string | undefined, { readonly at: number; readonly looking: Promise<unknown> }>();
 
   constructor(options: ApprovalServiceOptions) {
-    const given: Partial<ApprovalServiceOptions> = options ?? {};
-    checkOptionNames("new ApprovalService()", given, OPTIONS);
-    const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = given;
-    const { ttlMs = 86_400_000, retentionMs = Infinity, pollMs = 5_000, onError, now = Date.now } = given;
-    if (typeof store?.put !== "function") throw new TypeError("new ApprovalService() needs a store: { store }");
-    checkFunctions(given, "mayDecide", "validateInput", "onError", "now");
-    this.#store = store;
-    this.#mayDecide = mayDecide;
-    this.#allowSelfApproval = allowSelfApproval;
-    this.#validate = validateInput ?? (tools && validateWith(tools));
-    this.#ttlMs = checkDuration("ttlMs", ttlMs);
-    this.#pollMs = checkDuration("pollMs", pollMs);
-    this.#onError = quiet(onError);
-    this.#now = now;
-    this.#rows = new ApprovalRows(store, namespace, checkDuration("retentionMs", retentionMs), this.#onError);
-    this.#events = new ApprovalEvents(store, this.#rows, new ApprovalLog(store, namespace), this.#pollMs);
-    this.#grants = new ApprovalGrants(store, namespace, now);
+    this.#settings = settingsOf(options);
+    this.#rows = new ApprovalRows(this.#settings);
+    this.#events = new ApprovalEvents(this.#settings, this.#rows);
+    this.#grants = new ApprovalGrants(this.#settings);
   }
 
   /** Whether there is a rule about who may decide, which is required if there are principals. */
   get hasMayDecide(): boolean {
-    return this.#mayDecide !== undefined;
+    return this.#settings.mayDecide !== undefined;
   }
 
   async request(ask: ApprovalAsk): Promise<ApprovalRequest> {
@@ -151,10 +83,10 @@ export class ApprovalService implements Approvals {
     checkDecision(decision);
     checkPrincipal(principal);
     const updated = await this.#rows.update(requestId, async (request) => {
-      await this.#checkMayDecide(principal, request);
+      await checkMayDecide(this.#settings, principal, request);
       if (request.status !== "pending") return undefined;
       if (this.#isOver(request)) return this.#closed(request, this.#expired(request));
-      const outcome = await decided(request, decision, principal, this.#now(), this.#validate);
+      const outcome = await decided(request, decision, principal, this.#settings.now(), this.#settings.validate);
       return this.#closed(request, outcome);
     });
     if (updated === undefined) throw notFound();
@@ -172,10 +104,10 @@ export class ApprovalService implements Approvals {
     }
     const first = await this.#rows.find(requestId);
     if (first === undefined) throw notFound();
-    const until = this.#now() + timeoutMs;
+    const until = this.#settings.now() + timeoutMs;
     const wakeUp = createWakeUp(signal);
     // Subscribe before the next look: a decision in between would be missed.
-    const end = await this.#store.subscribe(this.#rows.key(first.request), wakeUp.wake);
+    const end = await this.#settings.store.subscribe(this.#rows.key(first.request), wakeUp.wake);
     try {
       for (let failures = 0; ;) {
         if (signal?.aborted === true) throw aborted(signal);
@@ -183,15 +115,15 @@ export class ApprovalService implements Approvals {
         try {
           const request = await this.get(requestId);
           if (request === undefined) throw notFound();
-          if (request.status !== "pending" || this.#now() >= until) return request;
+          if (request.status !== "pending" || this.#settings.now() >= until) return request;
           expiresAt = request.expiresAt ?? Infinity;
           failures = 0;
         } catch (error) {
-          if (!mayPass(error, ++failures) || this.#now() >= until) throw error;
-          this.#onError(error);
+          if (!mayPass(error, ++failures) || this.#settings.now() >= until) throw error;
+          this.#settings.onError(error);
         }
-        const now = this.#now();
-        await wakeUp.wait(Math.min(until - now, expiresAt - now, this.#pollMs));
+        const now = this.#settings.now();
+        await wakeUp.wait(Math.min(until - now, expiresAt - now, this.#settings.pollMs));
       }
     } finally {
       await end();
@@ -226,7 +158,9 @@ export class ApprovalService implements Approvals {
     // Number what a process could not number before it died. That looks at everything that is open: once for many who
     // subscribe at about the same time, such as after a deployment.
     const last = this.#looks.get(scope);
-    await (last !== undefined && performance.now() - last.at < this.#pollMs ? last.looking : this.#open(scope));
+    await (last !== undefined && performance.now() - last.at < this.#settings.pollMs
+      ? last.looking
+      : this.#open(scope));
     yield* this.#events.subscribe(options);
   }
 
@@ -270,39 +204,8 @@ export class ApprovalService implements Approvals {
   }
 
   /** Whether this principal may decide, and so see, the request. For one's own requests, see `allowSelfApproval`. */
-  async mayDecide(principal: Principal, request: ApprovalRequest): Promise<boolean> {
-    return (await this.#maySee(principal, request)) && !this.#isOwn(principal, request);
-  }
-
-  async #checkMayDecide(principal: Principal | undefined, request: ApprovalRequest): Promise<void> {
-    if (principal === undefined) {
-      if (this.#mayDecide === undefined && request.requestedBy === null) return;
-      const message =
-        "There are principals here: decide(id, decision, principal), or approvals: [{ id, decision, principal }] of resume(), says who decides.";
-      throw new ApprovalError("approval_not_allowed", message);
-    }
-    if (this.#mayDecide === undefined) {
-      throw new TypeError("new ApprovalService() needs mayDecide(principal, request) as soon as there are principals");
-    }
-    if (!(await this.#maySee(principal, request))) throw notFound();
-    if (this.#isOwn(principal, request)) {
-      const message = `${JSON.stringify(principal.id)} has asked, and so may not decide; somebody else may.`;
-      throw new ApprovalError("approval_not_allowed", message, { request });
-    }
-  }
-
-  /** A rule that throws denies. */
-  async #maySee(principal: Principal, request: ApprovalRequest): Promise<boolean> {
-    try {
-      return (await this.#mayDecide?.(principal, Object.freeze(structuredClone(request)))) === true;
-    } catch (error) {
-      this.#onError(error);
-      return false;
-    }
-  }
-
-  #isOwn(principal: Principal, request: ApprovalRequest): boolean {
-    return !this.#allowSelfApproval && request.requestedBy === principal.id;
+  mayDecide(principal: Principal, request: ApprovalRequest): Promise<boolean> {
+    return mayDecide(this.#settings, principal, request);
   }
 
   async #newRequest(
@@ -311,8 +214,8 @@ export class ApprovalService implements Approvals {
     before: ApprovalRequest | undefined,
   ): Promise<ApprovalRequest> {
     const { runId, invocationId, toolName, message, definitionDigest, requestedBy, scope = "default" } = ask;
-    const { isDefaultMessage = false, metadata = {}, ttlMs = this.#ttlMs } = ask;
-    const createdAt = this.#now();
+    const { isDefaultMessage = false, metadata = {}, ttlMs = this.#settings.ttlMs } = ask;
+    const createdAt = this.#settings.now();
     const request: ApprovalRequest = {
       id: newId(),
       runId,
@@ -392,24 +295,24 @@ export class ApprovalService implements Approvals {
       if (request.decidedSeq === 0 && now.decidedSeq !== 0) await this.#rows.close(now);
       return now;
     } catch (error) {
-      this.#onError(error);
+      this.#settings.onError(error);
       return request;
     }
   }
 
   #isOver({ expiresAt }: ApprovalRequest): boolean {
-    return expiresAt !== null && expiresAt <= this.#now();
+    return expiresAt !== null && expiresAt <= this.#settings.now();
   }
 
   #expired(request: ApprovalRequest): ApprovalRequest {
-    return { ...request, status: "expired", decidedAt: this.#now() };
+    return { ...request, status: "expired", decidedAt: this.#settings.now() };
   }
 
   /** Denied and expired requests stay so; those that could still lead to an execution become void. */
   async #voided(request: ApprovalRequest): Promise<ApprovalRequest> {
     const { status, decidedAt } = request;
     if (status !== "pending" && status !== "approved") return request;
-    return this.#closed(request, { ...request, status: "void", decidedAt: decidedAt ?? this.#now() });
+    return this.#closed(request, { ...request, status: "void", decidedAt: decidedAt ?? this.#settings.now() });
   }
 
   /**
@@ -442,12 +345,6 @@ function checkRunId(taker: string, runId: unknown): void {
 function checkPrincipal(principal: Principal | undefined): void {
   if (principal === undefined || (typeof principal?.id === "string" && principal.id !== "")) return;
   throw new TypeError("a principal is { id } with a text that is not empty");
-}
-
-/** `Infinity` is allowed: none of these is a single timer. */
-function checkDuration(name: string, ms: number): number {
-  if (typeof ms === "number" && ms > 0) return ms;
-  throw new TypeError(`${name} is a number of milliseconds above 0, got ${String(ms)}`);
 }
 
 function aborted(signal: AbortSignal): ToolError {
