@@ -50,7 +50,7 @@ describe("the examples", () => {
 });
 
 it.each([
-  ["docs/run.md", "src/run/orchestrator.ts", "OrchestratorOptions"],
+  ["docs/run.md", "src/run/options.ts", "OrchestratorOptions"],
   ["docs/run.md", "src/run/types.ts", "RunOptions<Message = any> extends RunContext"],
   ["docs/run.md", "src/run/types.ts", "RunContext"],
   ["docs/execute.md", "src/execute/options.ts", "ToolExecutorOptions"],

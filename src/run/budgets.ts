@@ -31,10 +31,14 @@ export interface Limits extends Budgets {
   readonly maxSteps: number;
 }
 
-/**
- * How many calls may still be executed. @param lifted what was used when a limit was last lifted: it counts from there
- */
-export function callsLeft(used: BudgetUse, lifted: BudgetUse, { maxCalls = Infinity }: Limits): number {
+/** What a run has used, and what it had used when a limit was last lifted: limits count from there. */
+interface Account {
+  readonly used: BudgetUse;
+  readonly lifted: BudgetUse;
+}
+
+/** How many calls may still be executed. */
+export function callsLeft({ used, lifted }: Account, { maxCalls = Infinity }: Limits): number {
   return lifted.calls + maxCalls - used.calls;
 }
 
@@ -42,22 +46,22 @@ export function callsLeft(used: BudgetUse, lifted: BudgetUse, { maxCalls = Infin
  * What counts as already used, after a turn had more calls than were left: the limit is granted again, plus what was
  * left. Otherwise a turn with more calls than the limit could never continue.
  */
-export function liftCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits): BudgetUse {
-  const left = callsLeft(used, lifted, limits);
-  return Number.isFinite(left) && left > 0 ? addUse(used, { calls: left }) : used;
+export function liftCalls(account: Account, limits: Limits): BudgetUse {
+  const left = callsLeft(account, limits);
+  return Number.isFinite(left) && left > 0 ? addUse(account.used, { calls: left }) : account.used;
 }
 
 /** The error if a turn has more calls than are left. */
-export function tooManyCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits, calls: number): ToolError | undefined {
-  const left = callsLeft(used, lifted, limits);
+export function tooManyCalls(account: Account, limits: Limits, calls: number): ToolError | undefined {
+  const left = callsLeft(account, limits);
   if (calls === 0 || calls <= left) return undefined;
+  const { used } = account;
   return exceeded(`would have ${used.calls + calls} calls of at most ${used.calls + left} (maxCalls)`);
 }
 
 /** The error if something is used up before a turn. */
 export function overBudget(
-  used: BudgetUse,
-  lifted: BudgetUse,
+  { used, lifted }: Account,
   { maxSteps, maxTokens = Infinity, maxActiveMs = Infinity }: Limits,
 ): ToolError | undefined {
   const most = addUse(lifted, { steps: maxSteps, tokens: maxTokens, activeMs: maxActiveMs });

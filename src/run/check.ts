@@ -1,42 +1,13 @@
 import { checkContext } from "../execute/context.ts";
-import { checkServices } from "../execute/options.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { getOwn, isRecord, kindOf } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";
-import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
-import { checkMs } from "../time.ts";
-import type { OrchestratorOptions } from "./orchestrator.ts";
 import type { ResumeOptions, RunContext, RunOptions, Step, StepChange } from "./types.ts";
 
 /** Finds callers' mistakes before anything is asked or stored. All of these throw a TypeError. */
-
-export function checkParts(options: OrchestratorOptions): void {
-  checkOptionNames("new Orchestrator()", options, OPTIONS);
-  const { model, approvals, executor } = options;
-  const { retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
-  checkMs("leaseMs", leaseMs);
-  if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
-    throw new TypeError(`maxCutTurns is a whole number from 0, got ${maxCutTurns}.`);
-  }
-  if (typeof retryDelayMs !== "number" || !(retryDelayMs >= 0)) {
-    throw new TypeError(`retryDelayMs is a number of milliseconds, got ${retryDelayMs}.`);
-  }
-  if (typeof model?.open !== "function") {
-    throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
-  }
-  checkServices("new Orchestrator()", options);
-  if (executor !== undefined && typeof executor?.executeAll !== "function") {
-    throw new TypeError("executor is a ToolExecutor.");
-  }
-  // Otherwise requests made there would never be seen here, or calls would be denied there as if there were no service.
-  if (executor !== undefined && approvals !== undefined && executor.approvals !== approvals) {
-    const what = executor.approvals === undefined ? "none" : "another one";
-    throw new TypeError(`The executor asks the approvals it was made with, and has ${what}: give it this one.`);
-  }
-  checkFunctions(options, "onEvent", "trim", "prepareStep");
-}
 
 /** Checks what the model would be asked with, and what would be stored for good. */
 export function checkRunOptions(options: RunOptions): void {
@@ -142,23 +113,6 @@ export function checkResumeOptions(options: ResumeOptions): void {
 function checkRunContext({ context, principal, signal }: RunContext): void {
   checkContext({ ...context, runId: "run", principal, signal });
 }
-
-const OPTIONS: OptionNames<OrchestratorOptions> = {
-  model: true,
-  tools: true,
-  store: true,
-  executor: true,
-  approvals: true,
-  maxSteps: true,
-  budgets: true,
-  maxCutTurns: true,
-  retryDelayMs: true,
-  validateResults: true,
-  trim: true,
-  prepareStep: true,
-  onEvent: true,
-  leaseMs: true,
-};
 
 const CHANGE: OptionNames<StepChange> = {
   model: true,

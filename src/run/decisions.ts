@@ -2,7 +2,7 @@ import { ToolError } from "../errors.ts";
 import { checkDecision } from "../execute/approvals/decision.ts";
 import type { Principal } from "../execute/approvals/types.ts";
 import type { StoredRun } from "./checkpoint.ts";
-import type { RunDeps } from "./deps.ts";
+import type { RunDeps } from "./options.ts";
 import type { ApprovalInput } from "./types.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { headKey, isHeld, rowKey } from "./checkpoint.ts";
-import type { RunDeps } from "./deps.ts";
+import type { RunDeps } from "./options.ts";
 import { busy } from "./errors.ts";
 import type { Head, Row } from "./format.ts";
 

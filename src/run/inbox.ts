@@ -1,7 +1,7 @@
 import type { ToolUse } from "../tool/use.ts";
 import { alreadyAnswered, Answers, answersOf, type Answer } from "./answers.ts";
 import { readEnd, readRowAt, type RunEnd, type StoredRun } from "./checkpoint.ts";
-import type { RunDeps } from "./deps.ts";
+import type { RunDeps } from "./options.ts";
 import { unknownRun } from "./errors.ts";
 import type { CallRecord, Row } from "./format.ts";
 import { executable } from "./partition.ts";

@@ -1,4 +1,5 @@
-export { Orchestrator, type OrchestratorOptions } from "./orchestrator.ts";
+export { Orchestrator } from "./orchestrator.ts";
+export type { OrchestratorOptions } from "./options.ts";
 export type { Budgets, BudgetUse } from "./budgets.ts";
 export type { RunStream } from "./run-stream.ts";
 export type { TranscriptCall, TranscriptEntry } from "./transcript.ts";

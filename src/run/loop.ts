@@ -6,11 +6,11 @@ import { unlessAborted } from "../execute/unless-aborted.ts";
 import { pause, stopwatch } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
-import { addUse, callsLeft, overBudget, tooManyCalls } from "./budgets.ts";
+import { addUse, callsLeft, overBudget, tooManyCalls, type BudgetUse } from "./budgets.ts";
 import { resultMessages, type Settled } from "./calls.ts";
 import type { Checkpoint, HeadChange } from "./checkpoint.ts";
-import type { Emit, RunDeps } from "./deps.ts";
-import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts";
+import type { RunDeps } from "./options.ts";
+import type { CallRecord, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
 import { isDependent } from "./partition.ts";
 import { prepareTurn } from "./prepare.ts";
@@ -28,7 +28,7 @@ import {
 } from "./rows.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
 import { askModel, isAborted } from "./turn.ts";
-import type { RunContext, Standing } from "./types.ts";
+import type { Emit, RunContext, Standing } from "./types.ts";
 
 /** Why a run stops for now. */
 export type Stop = Standing & StopDetails;
@@ -44,134 +44,116 @@ interface StopDetails {
   readonly change?: HeadChange;
 }
 
-/** One active run: turn, calls, turn, calls, until the model makes no more calls or something has to be waited for. */
-export class Loop {
-  readonly #deps: RunDeps;
-  readonly #checkpoint: Checkpoint;
-  readonly #context: RunContext;
-  readonly #tell: Emit;
-  readonly #inbox: Inbox;
-  /** Fires if the caller gives up, or another process takes over. */
-  readonly #signal: AbortSignal;
-  /** The calls of the last turn, as they were read. */
-  #uses: ReadonlyMap<string, ToolUse> = new Map();
-  /** The schedule in which they run. */
-  #schedule: Schedule | undefined;
-  /** Calls that were started during a turn and have not ended yet. */
-  readonly #early = new Set<Promise<unknown>>();
-  /** How many requests for the current turn have failed in a row. */
-  #attempt = 0;
+/** One active run. */
+export type Loop = ReturnType<typeof createLoop>;
 
-  constructor(deps: RunDeps, checkpoint: Checkpoint, context: RunContext, inbox: Inbox, tell: Emit) {
-    this.#deps = deps;
-    this.#checkpoint = checkpoint;
-    this.#context = context;
-    this.#inbox = inbox;
-    this.#tell = tell;
-    const { signal } = context;
-    this.#signal = signal === undefined ? checkpoint.lost : AbortSignal.any([checkpoint.lost, signal]);
-  }
+/** A run that this process works on: turn, calls, turn, calls, until the model makes no more calls or it has to wait. */
+export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunContext, inbox: Inbox, tell: Emit) {
+  const { model, tools, executor, store, approvals, limits, maxCutTurns, retryDelayMs } = deps;
+  /** Fires if the caller gives up, or another process takes over. */
+  const signal = context.signal === undefined ? checkpoint.lost : AbortSignal.any([checkpoint.lost, context.signal]);
+  /** The calls of the last turn, as they were read, and the schedule in which they run. */
+  let uses: ReadonlyMap<string, ToolUse> = new Map();
+  let schedule: Schedule | undefined;
+  /** Calls that were started during a turn and have not ended yet. */
+  const early = new Set<Promise<unknown>>();
+  /** How many requests for the current turn have failed in a row. */
+  let attempt = 0;
 
   /** Runs until it has to stop. */
-  async run(): Promise<Stop> {
+  async function run(): Promise<Stop> {
     try {
-      return await this.#untilStop();
+      for (;;) {
+        const stop = await next();
+        if (stop !== undefined) return stop;
+      }
     } finally {
       // A limit or a failing store may stop a run while calls are still running: whoever resumes it starts its own
       // schedule and knows nothing of this one.
-      await Promise.all(this.#early);
+      await Promise.all(early);
     }
   }
 
-  async #untilStop(): Promise<Stop> {
-    for (;;) {
-      const { rows } = this.#checkpoint;
-      const last = rowsThatCount(rows, "turn").at(-1)!;
-      if (this.#context.signal?.aborted === true)
-        return { ...(await openOf(this.#deps, this.#checkpoint)), ...aborted(this.#context.signal) };
-      const open = openTurn(rows);
-      const stop =
-        open !== undefined
-          ? await this.#settle(open)
-          : isOver(last)
-            ? COMPLETED
-            : (this.#limit() ?? (await this.#ask()));
-      if (stop !== undefined) return stop;
-    }
+  /** One step: the open calls of the last turn, or the next turn. */
+  async function next(): Promise<Stop | undefined> {
+    const { rows } = checkpoint;
+    if (context.signal?.aborted === true) return { ...(await openOf(deps, checkpoint)), ...aborted(context.signal) };
+    const open = openTurn(rows);
+    if (open !== undefined) return settle(open);
+    return isOver(rowsThatCount(rows, "turn").at(-1)!) ? COMPLETED : (limit() ?? ask());
   }
 
   /** Abandons the open calls, so that the conversation can continue without them. */
-  async cancelOpen(): Promise<void> {
-    const open = openTurn(this.#checkpoint.rows);
+  async function cancelOpen(): Promise<void> {
+    const open = openTurn(checkpoint.rows);
     if (open === undefined) return;
-    const settled = await cancelCalls(this.#settleRequest(open), this.#head);
+    const settled = await cancelCalls(settleRequest(open), checkpoint.head);
     // Those of calls that began in a turn that was cut, too. If the store fails here, the calls are still open.
-    await this.#deps.approvals?.withdraw?.(this.#head.runId);
-    await this.#putResults(settled, {});
+    await approvals?.withdraw?.(checkpoint.head.runId);
+    await putResults(settled, {});
   }
 
   /** Executes what can be executed, without waiting for anything. */
-  async #settle(turn: TurnRow): Promise<Stop | undefined> {
+  async function settle(turn: TurnRow): Promise<Stop | undefined> {
     const calls = executableCalls(turn);
-    const { head } = this.#checkpoint;
-    const error = tooManyCalls(head.used, head.lifted, this.#deps.limits, calls);
+    const error = tooManyCalls(checkpoint.head, limits, calls);
     if (error !== undefined) return { status: "error", error };
     const elapsedMs = stopwatch();
-    const settlement = await settleCalls(this.#settleRequest(turn));
+    const settlement = await settleCalls(settleRequest(turn));
     const activeMs = elapsedMs();
     if (!settlement.isOpen) {
-      await this.#putResults(settlement.settled, { calls, activeMs });
+      await putResults(settlement.settled, { calls, activeMs });
       return undefined;
     }
     const { external } = settlement;
     // An approved request no longer waits: its call was about to start when the run was aborted.
-    const approvals = settlement.approvals.filter(({ status: decision }) => decision === "pending");
-    const outcomes = settlement.settled.map(({ record }) => record);
+    const asked = settlement.approvals.filter(({ status: decision }) => decision === "pending");
     const pending = external.map(({ invocationId: id, input, metadata }) => ({
       id,
       ...(isDependent({ metadata }) && { input }),
     }));
-    const stands = { external, approvals, outcomes };
-    const change = { used: addUse(this.#head.used, { activeMs }), pending };
-    if (external.length > 0) return { ...stands, status: "awaiting_tool_results", change };
-    if (approvals.length > 0) return { ...stands, status: "awaiting_approval", change };
-    return { ...stands, ...aborted(this.#signal), change };
+    const stands = {
+      external,
+      approvals: asked,
+      outcomes: settlement.settled.map(({ record }) => record),
+      change: { used: addUse(checkpoint.head.used, { activeMs }), pending },
+    };
+    if (external.length > 0) return { ...stands, status: "awaiting_tool_results" };
+    if (asked.length > 0) return { ...stands, status: "awaiting_approval" };
+    return { ...stands, ...aborted(signal) };
   }
 
   /** The stop if a limit forbids another turn. */
-  #limit(): Stop | undefined {
-    const { rows, head } = this.#checkpoint;
-    const { limits, maxCutTurns } = this.#deps;
+  function limit(): Stop | undefined {
+    const { rows, head } = checkpoint;
     const recent = rows.slice(head.liftedRows);
-    const error = cutTurns(recent) > maxCutTurns ? cutError(recent) : overBudget(head.used, head.lifted, limits);
+    const error = cutTurns(recent) > maxCutTurns ? cutError(recent) : overBudget(head, limits);
     return error && { status: "error", error };
   }
 
   /** One turn of the model. */
-  async #ask(): Promise<Stop | undefined> {
-    const { executor, limits, maxCutTurns } = this.#deps;
-    const { rows, head } = this.#checkpoint;
+  async function ask(): Promise<Stop | undefined> {
+    const { rows, head } = checkpoint;
     const { conversationId, runId, epoch, used } = head;
-    const turnId = `${runId}-${rows.length}-${epoch}-${this.#attempt}`;
+    const turnId = `${runId}-${rows.length}-${epoch}-${attempt}`;
     const turn = rows.filter(({ kind }) => kind === "turn").length;
-    await this.#pause();
-    if (this.#signal.aborted) return aborted(this.#signal);
-    const prepare = () => prepareTurn(this.#deps, this.#checkpoint, this.#context, this.#signal);
-    const step = await unlessAborted(prepare, this.#signal);
-    if (step === undefined) return aborted(this.#signal);
+    await pauseAfterFailure();
+    if (signal.aborted) return aborted(signal);
+    const step = await unlessAborted(() => prepareTurn(deps, checkpoint, context, signal), signal);
+    if (step === undefined) return aborted(signal);
     const { stop, ...prepared } = step;
     if (stop === true) return COMPLETED;
-    let left = callsLeft(used, head.lifted, limits);
-    const schedule = executor.schedule();
-    await this.#tell({ type: "turn.started", turn, attempt: this.#attempt });
+    let left = callsLeft(head, limits);
+    const own = executor.schedule();
+    await tell({ type: "turn.started", turn, attempt });
     const asked = await askModel({
       ...prepared,
-      signal: this.#signal,
+      signal,
       turnId,
-      emit: this.#tell,
+      emit: tell,
       // Its outcome goes on the executor's record, where settling the calls of the turn finds it.
-      onEarly: (use) => left-- > 0 && this.#begin(use, schedule),
-      onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
+      onEarly: (use) => left-- > 0 && begin(use, own),
+      onExternal: (use) => inbox.note(conversationId, turnId, use),
     });
     const { row, seen, error, hasBegun } = asked;
     const use = addUse(used, { steps: 1, tokens: row.usage?.totalTokens ?? 0, activeMs: row.durationMs });
@@ -179,80 +161,66 @@ export class Loop {
     const isKept = isAborted(row) ? row.calls.some(isHandedOut) : row.calls.length > 0;
     // A turn that is not kept never happened: answers to its calls answer something that nobody will ask about.
     const isNone = error !== undefined && !isKept;
-    if (isNone) this.#inbox.forget(conversationId);
+    if (isNone) inbox.forget(conversationId);
     const lost = isNone && { lostUsage: addUsage(head.lostUsage, row.usage) };
     const change = { used: use, requestId: row.requestId ?? null, ...lost };
-    if (isNone && isAborted(row)) return { ...aborted(this.#signal), row: seen, change };
+    if (isNone && isAborted(row)) return { ...aborted(signal), row: seen, change };
     if (isNone) {
       // Without calls there is nothing the model needs to hear of.
-      if (!hasBegun || ++this.#attempt > maxCutTurns) return { status: "error", error, row: seen, change };
-      await this.#checkpoint.commit(change);
-      await this.#tell({ type: "turn.retried", turn, error });
+      if (!hasBegun || ++attempt > maxCutTurns) return { status: "error", error, row: seen, change };
+      await checkpoint.commit(change);
+      await tell({ type: "turn.retried", turn, error });
       return undefined;
     }
-    this.#attempt = 0;
-    this.#uses = asked.uses;
-    this.#schedule = schedule;
+    attempt = 0;
+    ({ uses } = asked);
+    schedule = own;
     if (isOver(row)) return { ...COMPLETED, row, change: { ...change, pending: [] } };
-    await this.#checkpoint.append(row, { ...change, pending: [] });
-    this.#inbox.forget(conversationId);
+    await checkpoint.append(row, { ...change, pending: [] });
+    inbox.forget(conversationId);
     return undefined;
   }
 
-  #begin(use: ToolUse, schedule: Schedule): void {
-    const begun: Promise<unknown> = this.#deps.executor
-      .execute(use, this.#executionContext(), schedule)
+  function begin(use: ToolUse, own: Schedule): void {
+    const begun: Promise<unknown> = executor
+      .execute(use, executionContext(), own)
       .catch(() => {})
-      .finally(() => this.#early.delete(begun));
-    this.#early.add(begun);
+      .finally(() => early.delete(begun));
+    early.add(begun);
   }
 
   /** Waits after a failure of provider or connection: longer with each failed turn in a row. */
-  async #pause(): Promise<void> {
-    const { retryDelayMs } = this.#deps;
-    const failed = this.#attempt + failedTurns(this.#checkpoint.rows.slice(this.#head.liftedRows));
+  async function pauseAfterFailure(): Promise<void> {
+    const failed = attempt + failedTurns(checkpoint.rows.slice(checkpoint.head.liftedRows));
     if (failed === 0 || retryDelayMs === 0) return;
     // Jitter: requests that failed together should not be retried together.
-    await pause(Math.min(retryDelayMs * 2 ** (failed - 1) * (1 + Math.random()), MAX_DELAY_MS), this.#signal);
+    await pause(Math.min(retryDelayMs * 2 ** (failed - 1) * (1 + Math.random()), MAX_DELAY_MS), signal);
   }
 
-  async #putResults(settled: readonly Settled[], used: { calls?: number; activeMs?: number }): Promise<void> {
+  async function putResults(settled: readonly Settled[], used: Partial<BudgetUse>): Promise<void> {
     const row: Row = {
       kind: "results",
       at: Date.now(),
-      messages: resultMessages(this.#deps.model, settled),
+      messages: resultMessages(model, settled),
       outcomes: settled.map(({ record }) => record),
     };
-    await this.#checkpoint.append(row, { used: addUse(this.#head.used, used), pending: [] });
+    await checkpoint.append(row, { used: addUse(checkpoint.head.used, used), pending: [] });
   }
 
-  get #head(): Head {
-    return this.#checkpoint.head;
+  function settleRequest(turn: TurnRow): SettleRequest {
+    const answers = new Answers(store, checkpoint.head.conversationId, turn.turnId);
+    return { turn, uses, schedule, model, tools, executor, answers, context: executionContext() };
   }
 
-  #settleRequest(turn: TurnRow): SettleRequest {
-    const { model, tools, executor, store } = this.#deps;
-    const answers = new Answers(store, this.#head.conversationId, turn.turnId);
-    return {
-      turn,
-      uses: this.#uses,
-      schedule: this.#schedule,
-      model,
-      tools,
-      executor,
-      answers,
-      context: this.#executionContext(),
-    };
-  }
-
-  #executionContext(): ExecutionContext {
-    const { principal, requestId, context } = this.#context;
-    const { runId, conversationId } = this.#head;
-    const behavior = latest(this.#checkpoint.rows, "behavior");
-    const signal = this.#signal;
+  function executionContext(): ExecutionContext {
+    const { runId, conversationId } = checkpoint.head;
+    const { principal, requestId } = context;
+    const behavior = latest(checkpoint.rows, "behavior");
     const own = { runId, conversationId, behavior, principal, requestId, signal };
-    return { ...context, ...own, waitForApproval: false, abandon: false, uniqueIds: true };
+    return { ...context.context, ...own, waitForApproval: false, abandon: false, uniqueIds: true };
   }
+
+  return { run, cancelOpen };
 }
 
 /** Whether nothing follows this row once its calls are settled. */

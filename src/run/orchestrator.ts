@@ -1,33 +1,26 @@
-import { isToolError, ToolError } from "../errors.ts";
-import type { Approvals } from "../execute/approvals/types.ts";
-import { ToolExecutor } from "../execute/executor.ts";
-import { knownTools, type KnownTools } from "../execute/known-tools.ts";
+import { isToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
-import type { Model } from "../model.ts";
-import type { Store } from "../store/store.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
-import type { ToolSource } from "../tool/tool-set.ts";
-import { checkLimits, liftCalls, type Budgets, type Limits } from "./budgets.ts";
-import { checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
-import { Checkpoint, FRESH, isHeld, readBegun, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
+import { checkMessages, checkResumeOptions, checkRunOptions } from "./check.ts";
+import { FRESH, isHeld, readBegun, type Checkpoint } from "./checkpoint.ts";
 import { decisionsOf } from "./decisions.ts";
-import type { Emit, RunDeps } from "./deps.ts";
-import { busy, isBusy, notGiven, notWaiting, runOpen, unknownRun } from "./errors.ts";
+import { busy, notWaiting, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
-import { forgetRest, forgetRun } from "./forget.ts";
+import { forgetRun } from "./forget.ts";
 import type { InputRow } from "./format.ts";
 import { Inbox } from "./inbox.ts";
 import { listRuns } from "./list.ts";
-import { Loop, type Stop } from "./loop.ts";
+import { createLoop, type Loop, type Stop } from "./loop.ts";
+import { depsOf, type OrchestratorOptions, type RunDeps } from "./options.ts";
 import { resultOf, storedStop } from "./result.ts";
-import { isGiven, isGivenUp, openTurn } from "./rows.ts";
 import { openStream, type RunStream } from "./run-stream.ts";
+import { checkWire, takeForRun, takeToResume } from "./take.ts";
 import { transcriptOf, type TranscriptEntry } from "./transcript.ts";
 import type {
+  Emit,
   ListRuns,
   OrchestrationResult,
-  PrepareStep,
   ResumeOptions,
   RunContext,
   RunEvent,
@@ -35,44 +28,7 @@ import type {
   RunSummary,
   ToolResultInput,
 } from "./types.ts";
-import type { ValidateResults } from "./validate-results.ts";
-import { seeThrough, waitForRelease } from "./wait.ts";
-
-export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
-  /** Who is asked: `openaiChat.model(client, params)` and its counterparts. */
-  readonly model: Model<Message>;
-  /** The tools to offer; a registry or a server's set is consulted at each turn. Default: none. */
-  readonly tools?: ToolSource<T> | undefined;
-  /** Where runs are kept. Processes that share it share the runs. */
-  readonly store: Store;
-  /** Runs the internal tools. Default: one over `tools`, `store` and `approvals`. */
-  readonly executor?: ToolExecutor | undefined;
-  /** Who is asked for approval. Default: the executor's service, since the executor is the one that asks. */
-  readonly approvals?: Approvals | undefined;
-  /** Maximum number of turns per run. Default 32. A `resume()` after the limit grants as many again. */
-  readonly maxSteps?: number | undefined;
-  /** Limits on calls, tokens and time. Default: none. */
-  readonly budgets?: Budgets | undefined;
-  /** How many turns in a row may be cut (by their length or the connection) and asked for again. Default 2. */
-  readonly maxCutTurns?: number | undefined;
-  /**
-   * Delay before a turn is retried after the provider or the connection failed, in milliseconds; doubles with each,
-   * with jitter, up to a minute. Default 500.
-   */
-  readonly retryDelayMs?: number | undefined;
-  /** Whether provided results are validated. Default `true`: against the tool's `outputSchema`. */
-  readonly validateResults?: ValidateResults | undefined;
-  /**
-   * Selects what to send of a long conversation. Calls and results are paired again afterwards. All of it stays stored.
-   */
-  readonly trim?: ((messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>) | undefined;
-  /** Called before each turn: what to ask for it with instead, or whether to stop before it. */
-  readonly prepareStep?: PrepareStep<Message> | undefined;
-  /** Gets every event. Errors that it throws are ignored. */
-  readonly onEvent?: ((event: RunEvent<T>, conversationId: string) => unknown) | undefined;
-  /** A process silent for this many milliseconds is presumed dead, and another may take over the run. Default 30 s. */
-  readonly leaseMs?: number | undefined;
-}
+import { seeThrough } from "./wait.ts";
 
 /**
  * The loop of an agent: asks the model, executes internal calls, hands external ones to the caller, and continues once
@@ -93,29 +49,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   readonly #onEvent: OrchestratorOptions["onEvent"];
 
   constructor(options: OrchestratorOptions<Message, T>) {
-    checkParts(options);
-    const { model, store, executor, tools = [], trim, prepareStep, validateResults = true } = options;
-    const { approvals = executor?.approvals } = options;
-    const { maxSteps = 32, budgets = {}, maxCutTurns = 2, retryDelayMs = 500, leaseMs = 30_000 } = options;
-    const limits = { ...budgets, maxSteps };
-    checkLimits(limits);
-    const known = knownTools(tools);
-    this.#onEvent = options.onEvent as OrchestratorOptions["onEvent"];
-    this.#deps = {
-      model,
-      tools: known,
-      store,
-      approvals,
-      limits,
-      maxCutTurns,
-      retryDelayMs,
-      validateResults,
-      trim,
-      prepareStep,
-      leaseMs,
-      executor: executor ?? new ToolExecutor({ tools: internalOf(known), store, approvals, leaseMs }),
-    };
+    this.#deps = depsOf(options as OrchestratorOptions);
     this.#inbox = new Inbox(this.#deps);
+    this.#onEvent = options.onEvent as OrchestratorOptions["onEvent"];
   }
 
   /**
@@ -231,7 +167,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     checkRunOptions(options);
     const input = this.#inputOf(options);
     const { runId } = input;
-    const checkpoint = await this.#begin(options, conversationId, runId);
+    const checkpoint = await takeForRun(this.#deps, options, conversationId, runId);
     return this.#work(checkpoint, options, emit, async (loop, tell) => {
       // Only now, since begin() may have waited.
       const at = Date.now();
@@ -242,38 +178,12 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     });
   }
 
-  /** Takes a conversation for a new run; with `whenBusy: "wait"`, once nobody else works on it. */
-  async #begin(
-    { whenOpen, whenBusy, rewindTo, signal }: RunOptions<Message>,
-    conversationId: string,
-    runId: string,
-  ): Promise<Checkpoint> {
-    const { store, model, leaseMs } = this.#deps;
-    for (;;) {
-      const stored = await readRun(store, conversationId);
-      if (stored !== undefined) this.#checkWire(stored);
-      try {
-        // The process working on it may be executing these very calls.
-        if (stored !== undefined && isHeld(stored.head)) throw busy(conversationId);
-        const open = stored && openTurn(stored.rows);
-        if (open !== undefined && !isGivenUp(open) && whenOpen !== "cancel") throw runOpen(conversationId);
-        if (rewindTo !== undefined && !isGiven(stored?.rows ?? [], rewindTo)) throw notGiven(conversationId, rewindTo);
-        if (stored !== undefined) return await Checkpoint.take(store, leaseMs, stored);
-        await forgetRest(this.#deps, conversationId);
-        return await Checkpoint.create(store, leaseMs, { conversationId, runId, wire: model.adapter.name });
-      } catch (error) {
-        if (!isBusy(error) || whenBusy !== "wait" || signal?.aborted === true) throw error;
-      }
-      await waitForRelease(store, conversationId, signal);
-    }
-  }
-
   async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
     checkResumeOptions(options);
     const { toolResults = [], approvals = [], signal } = options;
     const before = await readBegun(this.#deps.store, conversationId);
     if (before === undefined) throw unknownRun(conversationId);
-    this.#checkWire(before);
+    checkWire(this.#deps, before);
     if (isHeld(before.head)) throw busy(conversationId);
     // First, what may be refused, for a completed run too: the error says which results it already has.
     const handIn = await this.#inbox.check(before, toolResults);
@@ -283,38 +193,11 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       await this.#deps.approvals!.decide(id, decision, principal);
     }
     await handIn();
-    const checkpoint = await this.#take(before, toolResults.length + approvals.length > 0, signal);
+    const checkpoint = await takeToResume(this.#deps, before, toolResults.length + approvals.length > 0, signal);
     if (checkpoint === undefined) return (await this.get(conversationId))!;
     return this.#work(checkpoint, options, emit, async (_, tell) => {
       await tell({ type: "run.resumed", conversationId, runId: checkpoint.head.runId });
     });
-  }
-
-  /**
-   * Takes over the run. A caller that brought something waits until another process is done, which may not have seen
-   * it.
-   *
-   * @returns `undefined` if the other process has completed the run
-   */
-  async #take(
-    before: StoredRun,
-    hasBrought: boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<Checkpoint | undefined> {
-    const { store, leaseMs, limits } = this.#deps;
-    const { conversationId } = before.head;
-    for (let stored: StoredRun = before; ;) {
-      try {
-        return await Checkpoint.take(store, leaseMs, stored, freshStart(stored, limits));
-      } catch (error) {
-        if (!hasBrought || !isBusy(error)) throw error;
-      }
-      await waitForRelease(store, conversationId, signal);
-      const now = await readRun(store, conversationId);
-      if (now === undefined) throw unknownRun(conversationId);
-      if (now.head.status === "completed" || signal?.aborted === true) return undefined;
-      stored = now;
-    }
   }
 
   /** Works on a run until it stops, and releases it whatever happens. */
@@ -331,7 +214,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       return emit?.(event);
     };
     const isHeard = emit !== undefined || this.#onEvent !== undefined;
-    const loop = new Loop(this.#deps, checkpoint, context, this.#inbox, tell);
+    const loop = createLoop(this.#deps, checkpoint, context, this.#inbox, tell);
     let stop: Stop;
     try {
       await prepare(loop, tell);
@@ -383,15 +266,6 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     };
   }
 
-  #checkWire({ head }: StoredRun): void {
-    const { name } = this.#deps.model.adapter;
-    if (head.wire === name) return;
-    throw new ToolError(
-      "wrong_wire",
-      `Conversation ${head.conversationId} has messages in the form of ${head.wire}, and the model speaks ${name}. Go on with a model of ${head.wire}, or begin another conversation with what was said as messages.`,
-    );
-  }
-
   #hear(event: RunEvent, conversationId: string): void {
     try {
       const heard = this.#onEvent?.(event, conversationId);
@@ -410,17 +284,6 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 }
 
-/** The limits that a `resume()` lifts. */
-const LIMITS: ReadonlySet<string> = new Set(["max_steps", "budget_exceeded", "truncated"]);
-
-/** What a `resume()` resets: otherwise a limit would be reached again immediately, forever. */
-function freshStart({ head, rows }: StoredRun, limits: Limits): HeadChange {
-  const { error, used, lifted } = head;
-  if (error === null || !LIMITS.has(error.code)) return { error: null };
-  const isOfCalls = openTurn(rows) !== undefined;
-  return { error: null, lifted: isOfCalls ? liftCalls(used, lifted, limits) : used, liftedRows: head.rows };
-}
-
 /** Invalid options are refused later, where all of them are checked. */
 function conversationIdOf(options: RunOptions | undefined): string {
   return options?.conversationId ?? newId("conversation");
@@ -428,8 +291,4 @@ function conversationIdOf(options: RunOptions | undefined): string {
 
 function newId(kind: string): string {
   return `${kind}_${crypto.randomUUID().replaceAll("-", "")}`;
-}
-
-function internalOf(known: KnownTools): ToolSource {
-  return { tools: () => known.all().filter(({ mode }) => mode === "internal") };
 }

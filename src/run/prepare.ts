@@ -4,7 +4,7 @@ import type { ToolChoice } from "../tool/choice.ts";
 import { toolList } from "../tool/tool-set.ts";
 import { checkChange, checkObjects, paired } from "./check.ts";
 import type { StoredRun } from "./checkpoint.ts";
-import type { RunDeps } from "./deps.ts";
+import type { RunDeps } from "./options.ts";
 import { latest, rowsThatCount, turnsOfRun } from "./rows.ts";
 import { transcriptOf } from "./transcript.ts";
 import type { RunContext, Step } from "./types.ts";

@@ -2,7 +2,7 @@ import { ToolError, type ToolErrorCode } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import { Answers, type Answer } from "./answers.ts";
 import { isHeld, type StoredRun } from "./checkpoint.ts";
-import type { RunDeps } from "./deps.ts";
+import type { RunDeps } from "./options.ts";
 import { busy, left } from "./errors.ts";
 import type { CallStatus, OutcomeRecord, TurnRow } from "./format.ts";
 import type { Stop } from "./loop.ts";

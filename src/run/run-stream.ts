@@ -1,6 +1,5 @@
 import type { Tool } from "../tool/tool.ts";
-import type { Emit } from "./deps.ts";
-import type { OrchestrationResult, RunEvent, ToolResultInput } from "./types.ts";
+import type { Emit, OrchestrationResult, RunEvent, ToolResultInput } from "./types.ts";
 
 /** The events of a run as they happen, to be iterated once, and its result. */
 export interface RunStream<Message = any, T extends Tool = Tool> extends AsyncIterable<RunEvent<T>> {

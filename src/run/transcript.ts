@@ -3,7 +3,7 @@ import type { ToolErrorCode } from "../errors.ts";
 import type { FinishReason } from "../stream/events.ts";
 import { answersIn } from "./answers.ts";
 import type { StoredRun } from "./checkpoint.ts";
-import type { RunDeps } from "./deps.ts";
+import type { RunDeps } from "./options.ts";
 import type { CallRecord, CallStatus, InputRow, OutcomeRecord, TurnRow } from "./format.ts";
 import { outcomesOf } from "./result.ts";
 import { openTurn, outcomesAt, rowsThatCount } from "./rows.ts";

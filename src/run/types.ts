@@ -194,6 +194,9 @@ export type RunEvent<T extends Tool = Tool> =
   | { readonly type: "external_tool_detected"; readonly call: PendingToolCall; readonly released: boolean }
   | { readonly type: "run.ended"; readonly result: OrchestrationResult };
 
+/** Receives the events of a run. If it returns a promise, the run waits for it before it emits more. */
+export type Emit = (event: RunEvent) => void | Promise<void>;
+
 /** Which runs `list()` gives. */
 export interface ListRuns {
   readonly status?: RunSummary["status"] | undefined;

@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 import { createWakeUp, pause } from "../time.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readEnd, readHeadEntry, readRun } from "./checkpoint.ts";
-import type { RunDeps } from "./deps.ts";
+import type { RunDeps } from "./options.ts";
 import { isBusy, isNotWaiting, unknownRun } from "./errors.ts";
 import type { CallRecord, Head } from "./format.ts";
 import { pendingApprovals, resultOf, storedStop } from "./result.ts";
