@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isToolError, ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
-import { checkMs } from "../time.ts";
+import { checkMs, pause } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
@@ -108,7 +108,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
         if (isToolError(error)) throw error;
         if (!isBusy(error) || performance.now() >= giveUpAt) throw failed(name, verb, subject, error);
       }
-      await sleep(1 + Math.random() * 20);
+      await pause(1 + Math.random() * 20);
     }
   }
 
@@ -335,16 +335,12 @@ function transaction<Result>(database: DatabaseSync, work: () => Result): Result
     database.exec("COMMIT");
     return result;
   } catch (error) {
-    rollBack(database);
+    try {
+      database.exec("ROLLBACK");
+    } catch {
+      // SQLite already did it itself, as it does when the disk is full.
+    }
     throw error;
-  }
-}
-
-function rollBack(database: DatabaseSync): void {
-  try {
-    database.exec("ROLLBACK");
-  } catch {
-    // SQLite already did it itself, as it does when the disk is full.
   }
 }
 
@@ -356,8 +352,4 @@ function numberOf(database: DatabaseSync, sql: string): number {
 function isBusy(error: unknown): boolean {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === "number" && ((code & 0xff) === 5 || (code & 0xff) === 6);
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, ms));
 }
