@@ -1,5 +1,6 @@
 import type { EventLog, IsOnRecord, NewEvent } from "./event-log.ts";
 import { identityOf, type EventBody, type ToolEvent } from "./events.ts";
+import { remember } from "./remember.ts";
 
 /** Gets every event of this executor, in numerical order within a run. Errors that it throws are ignored. */
 export type EventListener = (event: ToolEvent) => unknown;
@@ -14,7 +15,7 @@ export class Emitter {
   /** If events are not stored: the last number of each run. */
   readonly #counts = new Map<string, number>();
   /** And the approvals that were already reported. */
-  readonly #told = new Set<string>();
+  readonly #told = new Map<string, true>();
 
   /** Without a log, events are numbered by this process alone, and not kept. */
   constructor(log: EventLog | undefined, listener: EventListener | undefined) {
@@ -56,15 +57,13 @@ export class Emitter {
     if (event.type !== "approval.requested" && event.type !== "approval.decided") return false;
     const identity = identityOf(event as ToolEvent)!;
     if (this.#told.has(identity)) return false;
-    if (this.#told.size >= MAX_TOLD) this.#told.delete(this.#told.keys().next().value!);
-    this.#told.add(identity);
+    remember(this.#told, identity, true, MAX_TOLD);
     return true;
   }
 
   #count(runId: string): number {
     const seq = (this.#counts.get(runId) ?? 0) + 1;
-    if (seq === 1 && this.#counts.size >= MAX_RUNS) this.#counts.delete(this.#counts.keys().next().value!);
-    this.#counts.set(runId, seq);
+    remember(this.#counts, runId, seq, MAX_RUNS);
     return seq;
   }
 
@@ -80,7 +79,7 @@ export class Emitter {
   }
 }
 
-/** Beyond this many runs the numbering starts over, since it is not stored. */
+/** Beyond this many other runs the numbering starts over, since it is not stored. */
 const MAX_RUNS = 10_000;
 /** Older ones may be emitted again. */
 const MAX_TOLD = 10_000;

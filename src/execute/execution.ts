@@ -1,14 +1,13 @@
 import { isToolError } from "../errors.ts";
 import { approvalRule } from "../tool/policy.ts";
-import { createWakeUp } from "../time.ts";
+import { lookUntilOver } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { aborted, type ActionEntry, type Call } from "./call.ts";
-import type { EndedCall } from "./ended-here.ts";
 import { startedRow, unknownRow, type ActionRow } from "./ledger.ts";
 import { outcomeOf, settle, type Outcome } from "./outcome.ts";
 import { inputOf, plan, resumePlanned, standingApproval, stillHolds, type Permit } from "./permit.ts";
-import { run } from "./running.ts";
+import { run, type EndedCall } from "./running.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
 /** The result of a step: the outcome, or `undefined` if the row has changed and must be read again. */
@@ -166,15 +165,12 @@ function enter(call: Call): Promise<void> {
 async function waitForOther(call: Call, { value: row, version }: ActionEntry): Step {
   const { deps, actionId, context } = call;
   call.place.leave();
-  const wakeUp = createWakeUp(context.signal);
-  const unwatch = await deps.ledger.watch(actionId, wakeUp.wake);
-  try {
-    // It may have ended before the watch began.
+  const look = async () => {
     const now = await deps.ledger.get(actionId);
-    if (now?.version === version) await wakeUp.wait(Math.max(10, row.lease!.until - Date.now() + 10));
-  } finally {
-    await unwatch();
-  }
+    if (call.isAborted || now?.version !== version || row.lease!.until < Date.now()) return undefined;
+    return Math.max(10, row.lease!.until - Date.now() + 10);
+  };
+  await lookUntilOver((wake) => deps.ledger.watch(actionId, wake), look, context.signal);
   if (!call.isAborted) return undefined;
   return call.unrecorded("unknown", "outcome_unknown", ELSEWHERE, context.signal?.reason);
 }

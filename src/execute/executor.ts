@@ -7,7 +7,6 @@ import type { Approvals, Principal } from "./approvals/types.ts";
 import { Call } from "./call.ts";
 import { checkContext, type ExecutionContext } from "./context.ts";
 import { Emitter, type EventListener } from "./emitter.ts";
-import { EndedHere } from "./ended-here.ts";
 import { EventLog } from "./event-log.ts";
 import type { ToolEvent } from "./events.ts";
 import { execute } from "./execution.ts";
@@ -59,7 +58,7 @@ export class ToolExecutor {
       ledger,
       history: new RunHistory(store, ledger),
       emitter: new Emitter(storeEvents ? this.#log : undefined, options.onEvent),
-      ended: new EndedHere(),
+      ended: new Map(),
     };
     this.#undoer = new Undoer(this.#deps, options.mayUndo);
   }
@@ -210,7 +209,8 @@ export class ToolExecutor {
       for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
     }
     this.#log.forget(runId);
-    this.#deps.ended.forget(runId);
+    const { ended } = this.#deps;
+    for (const actionId of ended.keys()) if (actionId.startsWith(`${storeKey(runId)}/`)) ended.delete(actionId);
   }
 
   #isSequential({ name }: ToolUse): boolean {

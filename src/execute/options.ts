@@ -6,11 +6,11 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { Approvals } from "./approvals/types.ts";
 import type { Emitter, EventListener } from "./emitter.ts";
-import type { EndedHere } from "./ended-here.ts";
 import type { Authorize } from "./gate.ts";
 import type { RunHistory } from "./history.ts";
 import type { KnownTools } from "./known-tools.ts";
 import type { Ledger } from "./ledger.ts";
+import type { EndedCall } from "./running.ts";
 import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
@@ -86,7 +86,8 @@ export interface Deps extends ReturnType<typeof settingsOf> {
   readonly ledger: Ledger;
   readonly history: RunHistory;
   readonly emitter: Emitter;
-  readonly ended: EndedHere;
+  /** By action: ends known only to this process, until they are recorded. What others recorded takes precedence. */
+  readonly ended: Map<string, EndedCall>;
 }
 
 /** The options that the parts of an executor read, with their defaults. */

@@ -2,6 +2,7 @@ import { isToolError, type ToolErrorCode } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { isConflict } from "../store/errors.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { ToolUse } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
 import { runHandler, type HandlerEnd } from "./attempt.ts";
 import type { ActionEntry, Call } from "./call.ts";
@@ -10,6 +11,7 @@ import { hush } from "./hush.ts";
 import { withoutLease, type ActionRow, type UndoRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { jsonOfInput, outputOf, undoText } from "./output.ts";
+import { remember } from "./remember.ts";
 import { snapshot } from "./snapshot.ts";
 
 /**
@@ -86,7 +88,9 @@ export async function run(
   }
   const row = recorded ? held.value : endOf(held.value);
   if (row.status === "done" && request !== undefined) await deps.approvals?.succeeded(request.id).catch(() => {});
-  if (!recorded) deps.ended.add(call.actionId, { use, owner: entry.value.lease!.owner, row, cause });
+  if (!recorded) {
+    remember(deps.ended, call.actionId, { use, owner: entry.value.lease!.owner, row, cause }, MAX_ENDED);
+  }
   return call.ended(row, durationMs, cause, recorded);
 }
 
@@ -156,3 +160,17 @@ function undoRowOf(tool: Tool, input: unknown, data: string | false | undefined)
 }
 
 const HOUR = 3_600_000;
+
+/** The end of a call that the store did not accept. */
+export interface EndedCall {
+  /** The use that was run. */
+  readonly use: ToolUse;
+  /** The owner of its lease: if somebody else holds it, the call was started again. */
+  readonly owner: string;
+  /** The row as it should be in the store. */
+  readonly row: ActionRow;
+  readonly cause: unknown;
+}
+
+/** Bounds the memory used while a store is unavailable. */
+const MAX_ENDED = 1_000;

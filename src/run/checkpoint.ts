@@ -9,11 +9,15 @@ import { NOTHING_USED } from "./budgets.ts";
 import { busy } from "./errors.ts";
 import { damaged, readHead, readRow, VERSION, type Head, type Row, type RunLease } from "./format.ts";
 
-/** A run as it is stored. */
-export interface StoredRun {
-  readonly entry: StoreEntry<Head>;
+/** Where a run stands. */
+export interface RunState {
   readonly head: Head;
   readonly rows: readonly Row[];
+}
+
+/** A run as it is stored. */
+export interface StoredRun extends RunState {
+  readonly entry: StoreEntry<Head>;
 }
 
 /** The fields of a head that a step may change. */
@@ -59,24 +63,19 @@ export async function readBegun(store: Store, conversationId: string): Promise<S
   return stored?.rows.length === 0 ? undefined : stored;
 }
 
-/** The head of a run and its last row: all that is needed to take a result for a long run. */
-export interface RunEnd {
-  readonly head: Head;
-  readonly last: Row | undefined;
-}
-
 /**
- * Reads the end of a run, at the same cost however long it is.
+ * Reads a run with only its last row, at the same cost however long it is: all that is needed to take a result.
  *
  * @throws ToolError as {@link readRun}
  */
-export async function readEnd(store: Store, conversationId: string): Promise<RunEnd | undefined> {
+export async function readEnd(store: Store, conversationId: string): Promise<RunState | undefined> {
   for (;;) {
     const entry = await readHeadEntry(store, conversationId);
     if (entry === undefined) return undefined;
     const { value: head } = entry;
     const last = await readRowAt(store, conversationId, head.rows - 1);
-    if (last !== undefined || head.rows === 0) return { head, last };
+    if (last !== undefined) return { head, rows: [last] };
+    if (head.rows === 0) return { head, rows: [] };
     await checkGone(store, entry);
   }
 }

@@ -1,6 +1,7 @@
+import { remember } from "../execute/remember.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { alreadyAnswered, Answers, answersOf, type Answer } from "./answers.ts";
-import { readEnd, readRowAt, type RunEnd, type StoredRun } from "./checkpoint.ts";
+import { readEnd, readRowAt, type RunState } from "./checkpoint.ts";
 import type { RunDeps } from "./options.ts";
 import { unknownRun } from "./errors.ts";
 import type { CallRecord, Row } from "./format.ts";
@@ -54,17 +55,17 @@ export class Inbox {
   }
 
   /** Throws what {@link handIn} would throw. @returns what takes the results then */
-  async check({ head, rows }: StoredRun, inputs: readonly ToolResultInput[]): Promise<() => Promise<void>> {
-    const { log, answers, calls } = await this.#checked({ head, last: rows.at(-1) }, inputs);
+  async check(state: RunState, inputs: readonly ToolResultInput[]): Promise<() => Promise<void>> {
+    const { log, answers, calls } = await this.#checked(state, inputs);
     await log.check(answers, calls);
     return () => log.add(answers, calls);
   }
 
-  async #checked({ head, last }: RunEnd, inputs: readonly ToolResultInput[]) {
+  async #checked({ head, rows }: RunState, inputs: readonly ToolResultInput[]) {
     const { store, tools, model, validateResults } = this.#deps;
     const { conversationId } = head;
     const live = this.#live.get(conversationId);
-    const open = last && openTurn([last]);
+    const open = openTurn(rows);
     const calls = live?.calls ?? open?.calls.filter((call) => isTold(call, head)) ?? [];
     const answers = answersOf(inputs, (input) => checkResult(input, calls, tools, model, validateResults));
     for (const { toolCallId: id } of answers) {
@@ -80,13 +81,7 @@ export class Inbox {
   #log(conversationId: string, turnId: string): Answers {
     const known = this.#logs.get(conversationId);
     const log = known?.turnId === turnId ? known.log : new Answers(this.#deps.store, conversationId, turnId, idOnly);
-    // Moved to the end: the least recently used one is dropped first.
-    this.#logs.delete(conversationId);
-    this.#logs.set(conversationId, { turnId, log });
-    for (const oldest of this.#logs.keys()) {
-      if (this.#logs.size <= MAX_LOGS) break;
-      this.#logs.delete(oldest);
-    }
+    remember(this.#logs, conversationId, { turnId, log }, MAX_LOGS);
     return log;
   }
 }

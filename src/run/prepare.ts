@@ -3,7 +3,7 @@ import { copyJson } from "../schema/json.ts";
 import type { ToolChoice } from "../tool/choice.ts";
 import { toolList } from "../tool/tool-set.ts";
 import { checkChange, checkObjects, paired } from "./check.ts";
-import type { StoredRun } from "./checkpoint.ts";
+import type { RunState } from "./checkpoint.ts";
 import type { RunDeps } from "./options.ts";
 import { latest, rowsThatCount, turnsOfRun } from "./rows.ts";
 import { transcriptOf } from "./transcript.ts";
@@ -17,7 +17,7 @@ import type { RunContext, Step } from "./types.ts";
  */
 export async function prepareTurn(
   deps: RunDeps,
-  stored: Pick<StoredRun, "head" | "rows">,
+  stored: RunState,
   { principal, requestId, context }: RunContext,
   signal: AbortSignal,
 ) {

@@ -1,7 +1,7 @@
 import { ToolError, type ToolErrorCode } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import { Answers, type Answer } from "./answers.ts";
-import { isHeld, type StoredRun } from "./checkpoint.ts";
+import { isHeld, type RunState } from "./checkpoint.ts";
 import type { RunDeps } from "./options.ts";
 import { busy, left } from "./errors.ts";
 import type { CallStatus, OutcomeRecord, TurnRow } from "./format.ts";
@@ -12,7 +12,7 @@ import { treeOf } from "./tree.ts";
 import type { OrchestrationResult } from "./types.ts";
 
 /** The public result of a run. */
-export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop: Stop): OrchestrationResult {
+export function resultOf({ head, rows }: RunState, stop: Stop): OrchestrationResult {
   const { status, external = [], approvals = [], outcomes = [] } = stop;
   const own = rows.slice(rows.findLastIndex(({ kind }) => kind === "input"));
   const turn = lastTurn(own);
@@ -37,7 +37,7 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
 }
 
 /** Why a stored run has stopped: everything that is open, including what was asked after it stopped. */
-export async function storedStop(deps: RunDeps, stored: Pick<StoredRun, "head" | "rows">): Promise<Stop> {
+export async function storedStop(deps: RunDeps, stored: RunState): Promise<Stop> {
   const { head } = stored;
   const { status, error, conversationId } = head;
   if (status === "completed") return { status };
@@ -53,7 +53,7 @@ export async function storedStop(deps: RunDeps, stored: Pick<StoredRun, "head" |
 }
 
 /** What is open in a stored run. */
-export async function openOf(deps: RunDeps, { head, rows }: Pick<StoredRun, "head" | "rows">) {
+export async function openOf(deps: RunDeps, { head, rows }: RunState) {
   const { conversationId, runId } = head;
   const open = openTurn(rows);
   const approvals = await pendingApprovals(deps, runId, open);

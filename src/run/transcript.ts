@@ -2,7 +2,7 @@ import type { ActionInfo } from "../execute/info.ts";
 import type { ToolErrorCode } from "../errors.ts";
 import type { FinishReason } from "../stream/events.ts";
 import { answersIn } from "./answers.ts";
-import type { StoredRun } from "./checkpoint.ts";
+import type { RunState } from "./checkpoint.ts";
 import type { RunDeps } from "./options.ts";
 import type { CallRecord, CallStatus, InputRow, OutcomeRecord, TurnRow } from "./format.ts";
 import { outcomesOf } from "./result.ts";
@@ -54,10 +54,7 @@ export interface TranscriptCall {
 type CallResult = Pick<ActionInfo, "output" | "editedInput">;
 
 /** A conversation as far as it is stored, without turns that were requested again. */
-export async function transcriptOf(
-  deps: RunDeps,
-  { head, rows }: Pick<StoredRun, "head" | "rows">,
-): Promise<TranscriptEntry[]> {
+export async function transcriptOf(deps: RunDeps, { head, rows }: RunState): Promise<TranscriptEntry[]> {
   const counted = rowsThatCount(rows);
   const answers = await answersIn(deps.store, head.conversationId);
   const records = new Map<string, CallResult>([...answers].map(([id, { result }]) => [id, { output: result }]));

@@ -1,7 +1,7 @@
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
 import { mayPass } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
-import { createWakeUp, pause } from "../time.ts";
+import { createWakeUp, lookUntilOver, pause } from "../time.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readEnd, readHeadEntry, readRun } from "./checkpoint.ts";
 import type { RunDeps } from "./options.ts";
@@ -21,17 +21,12 @@ export async function waitForRelease(
   conversationId: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const alarm = createWakeUp(signal);
-  const stop = await store.subscribe(headKey(conversationId), alarm.wake);
-  try {
-    for (;;) {
-      const entry = await readHeadEntry(store, conversationId);
-      if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return;
-      await alarm.wait(Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now()));
-    }
-  } finally {
-    await stop();
-  }
+  const look = async () => {
+    const entry = await readHeadEntry(store, conversationId);
+    if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return undefined;
+    return Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now());
+  };
+  await lookUntilOver((wake) => store.subscribe(headKey(conversationId), wake), look, signal);
 }
 
 /** Waits until something that a run waits for may have changed: a result, a decision, a call's deadline. */
@@ -77,15 +72,14 @@ export async function seeThrough(
     await waitForRelease(store, conversationId, signal);
     // Only its end, since this is repeated for as long as the run waits, however long the conversation is.
     const end = await readEnd(store, conversationId);
-    if (end?.last === undefined) throw unknownRun(conversationId);
+    if (end === undefined || end.rows.length === 0) throw unknownRun(conversationId);
     if (isThrough(end.head)) {
       const stored = await readRun(store, conversationId);
       // It may just have been continued.
       return stored && isThrough(stored.head) ? resultOf(stored, await storedStop(deps, stored)) : undefined;
     }
-    const { head, last } = end;
-    const rows = [last];
-    const stop = await storedStop(deps, { head, rows });
+    const { head, rows } = end;
+    const stop = await storedStop(deps, end);
     const answers = new Answers(store, conversationId, openTurn(rows)?.turnId ?? "none");
     // The current state of what it waits for: if it differs from when the run was resumed, resume again.
     const state = async (): Promise<string> => {

@@ -1,5 +1,6 @@
 import { isConflict } from "../../store/errors.ts";
 import { storeKey, type Store } from "../../store/store.ts";
+import { remember } from "../remember.ts";
 import type { ApprovalSettings } from "./options.ts";
 
 /** What an entry says: where to look. The request itself is read from its row. */
@@ -95,7 +96,7 @@ export class ApprovalLog {
     for (const entry of page) {
       if (await isGone(entry)) await this.#store.delete(this.#key(scope, entry.seq));
     }
-    note(this.#trimmed, scope, page.at(-1)?.seq ?? 0);
+    remember(this.#trimmed, scope, page.at(-1)?.seq ?? 0, MAX_SCOPES);
   }
 
   /** Deletes these entries: immediately, or a later call does, as soon as they are before the noted end. */
@@ -103,7 +104,7 @@ export class ApprovalLog {
     const end = await this.#end(scope);
     const all = [...(this.#late.get(scope) ?? []), ...seqs.filter((seq) => seq > 0)];
     const late = all.filter((seq) => seq >= end);
-    note(this.#late, scope, late);
+    remember(this.#late, scope, late, MAX_SCOPES);
     for (const seq of all) if (seq < end) await this.#store.delete(this.#key(scope, seq));
   }
 
@@ -125,14 +126,8 @@ export class ApprovalLog {
   }
 
   #saw(scope: string, seq: number): void {
-    note(this.#seen, scope, Math.max(seq, this.#seen.get(scope) ?? 0));
+    remember(this.#seen, scope, Math.max(seq, this.#seen.get(scope) ?? 0), MAX_SCOPES);
   }
-}
-
-/** These only save time or space, and there may be any number of scopes. */
-function note<Value>(notes: Map<string, Value>, scope: string, value: Value): void {
-  if (notes.size >= MAX_NOTES) notes.clear();
-  notes.set(scope, value);
 }
 
 /** Keys are ordered as text. */
@@ -142,6 +137,7 @@ const PAGE = 500;
 export const TRIM_EVERY = 10;
 /** A cold start finds the end of the log from the hint on: at most so many entries. */
 const HINT_EVERY = 100;
-const MAX_NOTES = 10_000;
+/** There may be any number of scopes, and what is noted of them only saves time or space. */
+export const MAX_SCOPES = 10_000;
 /** More than come in between. */
 const TRIMMED_AT_ONCE = 2 * TRIM_EVERY;

@@ -1,12 +1,14 @@
 import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
-import { createWakeUp } from "../../time.ts";
+import { lookUntilOver } from "../../time.ts";
 import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import { remember } from "../remember.ts";
 import { asJson, checkDecision, decided } from "./decision.ts";
 import { approvalDigest } from "./digest.ts";
 import { notFound, notPending } from "./errors.ts";
 import { ApprovalEvents } from "./events.ts";
 import { ApprovalGrants } from "./grants.ts";
+import { MAX_SCOPES } from "./log.ts";
 import { checkDuration, settingsOf, type ApprovalServiceOptions, type ApprovalSettings } from "./options.ts";
 import { checkMayDecide, mayDecide } from "./rights.ts";
 import { ApprovalRows } from "./rows.ts";
@@ -102,32 +104,30 @@ export class ApprovalService implements Approvals {
     if (!(typeof timeoutMs === "number" && timeoutMs >= 0)) {
       throw new TypeError(`timeoutMs is a number of milliseconds, got ${String(timeoutMs)}`);
     }
+    const { store, now, pollMs, onError } = this.#settings;
     const first = await this.#rows.find(requestId);
     if (first === undefined) throw notFound();
-    const until = this.#settings.now() + timeoutMs;
-    const wakeUp = createWakeUp(signal);
-    // Subscribe before the next look: a decision in between would be missed.
-    const end = await this.#settings.store.subscribe(this.#rows.key(first.request), wakeUp.wake);
-    try {
-      for (let failures = 0; ;) {
-        if (signal?.aborted === true) throw aborted(signal);
-        let expiresAt = Infinity;
-        try {
-          const request = await this.get(requestId);
-          if (request === undefined) throw notFound();
-          if (request.status !== "pending" || this.#settings.now() >= until) return request;
-          expiresAt = request.expiresAt ?? Infinity;
-          failures = 0;
-        } catch (error) {
-          if (!mayPass(error, ++failures) || this.#settings.now() >= until) throw error;
-          this.#settings.onError(error);
-        }
-        const now = this.#settings.now();
-        await wakeUp.wait(Math.min(until - now, expiresAt - now, this.#settings.pollMs));
+    const until = now() + timeoutMs;
+    let failures = 0;
+    let { request } = first;
+    const look = async () => {
+      if (signal?.aborted === true) throw aborted(signal);
+      let expiresAt = Infinity;
+      try {
+        const found = await this.get(requestId);
+        if (found === undefined) throw notFound();
+        request = found;
+        if (request.status !== "pending" || now() >= until) return undefined;
+        expiresAt = request.expiresAt ?? Infinity;
+        failures = 0;
+      } catch (error) {
+        if (!mayPass(error, ++failures) || now() >= until) throw error;
+        onError(error);
       }
-    } finally {
-      await end();
-    }
+      return Math.min(until - now(), expiresAt - now(), pollMs);
+    };
+    await lookUntilOver((wake) => store.subscribe(this.#rows.key(request), wake), look, signal);
+    return request;
   }
 
   async get(requestId: string): Promise<ApprovalRequest | undefined> {
@@ -248,9 +248,8 @@ export class ApprovalService implements Approvals {
   /** The open requests, including those left open by a process that died. */
   async #open(scope: string | undefined): Promise<ApprovalRequest[]> {
     const requests: ApprovalRequest[] = [];
-    if (this.#looks.size >= MAX_SCOPES) this.#looks.clear();
     const look = { at: performance.now(), looking: this.#look(scope, requests) };
-    this.#looks.set(scope, look);
+    remember(this.#looks, scope, look, MAX_SCOPES);
     let isThrough = false;
     try {
       isThrough = await look.looking;
@@ -358,5 +357,3 @@ function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(24));
   return `apr_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
-
-const MAX_SCOPES = 10_000;
