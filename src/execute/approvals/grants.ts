@@ -24,31 +24,27 @@ interface GrantRecord extends ApprovalGrant {
  * approval/grant/<scope>/<tool>/<digest of its definition>/<id of the request that it was given with>
  * ```
  */
-export class ApprovalGrants {
-  readonly #settings: ApprovalSettings;
+export type ApprovalGrants = ReturnType<typeof createApprovalGrants>;
 
-  constructor(settings: ApprovalSettings) {
-    this.#settings = settings;
-  }
-
+export function createApprovalGrants({ store, namespace, now }: ApprovalSettings) {
   /** The first grant that covers a call. */
-  async find(call: GrantedCall): Promise<ApprovalGrant | undefined> {
+  async function find(call: GrantedCall): Promise<ApprovalGrant | undefined> {
     const { scope, toolName, definitionDigest } = call;
-    const grants = await this.#read([scope, toolName, definitionDigest]);
+    const grants = await read([scope, toolName, definitionDigest]);
     return grants.find((grant) => grant.requestedBy === call.requestedBy && isCovered(grant, call.input));
   }
 
   /** All grants in force, oldest first. */
-  async list(scope?: string): Promise<ApprovalGrant[]> {
-    const grants = await this.#read(scope === undefined ? [] : [scope]);
+  async function list(scope?: string): Promise<ApprovalGrant[]> {
+    const grants = await read(scope === undefined ? [] : [scope]);
     return grants.toSorted((a, b) => a.createdAt - b.createdAt);
   }
 
   /** Call this when a call that was approved with "always" has succeeded. Does nothing the second time. */
-  async learn(request: ApprovalRequest): Promise<void> {
+  async function learn(request: ApprovalRequest): Promise<void> {
     const { always, scope, toolName, definitionDigest, requestedBy, decidedBy } = request;
     if (request.status !== "approved" || always === undefined) return;
-    const createdAt = this.#settings.now();
+    const createdAt = now();
     if (always.expiresAt <= createdAt) return;
     const grant: GrantRecord = {
       ...always,
@@ -62,7 +58,7 @@ export class ApprovalGrants {
       createdAt,
     };
     try {
-      await this.#settings.store.put(this.#key(grant), grant, {
+      await store.put(keyOf(grant), grant, {
         expectedVersion: 0,
         ttlMs: always.expiresAt - createdAt,
       });
@@ -72,29 +68,25 @@ export class ApprovalGrants {
   }
 
   /** Revokes a grant. False if there was none. */
-  async revoke(grant: ApprovalGrant): Promise<boolean> {
-    const key = this.#key(grant);
-    const entry = await this.#settings.store.get<GrantRecord>(key);
+  async function revoke(grant: ApprovalGrant): Promise<boolean> {
+    const key = keyOf(grant);
+    const entry = await store.get<GrantRecord>(key);
     if (entry === undefined || entry.value.revokedAt !== undefined) return false;
-    await this.#settings.store.put<GrantRecord>(
-      key,
-      { ...entry.value, revokedAt: this.#settings.now() },
-      { ttlMs: "keep" },
-    );
+    await store.put<GrantRecord>(key, { ...entry.value, revokedAt: now() }, { ttlMs: "keep" });
     return true;
   }
 
-  async #read(parts: readonly string[]): Promise<ApprovalGrant[]> {
-    const entries = await this.#settings.store.list<GrantRecord>(
-      `${storeKey(this.#settings.namespace, "grant", ...parts)}/`,
-    );
-    const now = this.#settings.now();
-    return entries.flatMap(({ value }) => (value.revokedAt === undefined && value.expiresAt > now ? [value] : []));
+  async function read(parts: readonly string[]): Promise<ApprovalGrant[]> {
+    const entries = await store.list<GrantRecord>(`${storeKey(namespace, "grant", ...parts)}/`);
+    const at = now();
+    return entries.flatMap(({ value }) => (value.revokedAt === undefined && value.expiresAt > at ? [value] : []));
   }
 
-  #key({ scope, toolName, definitionDigest, id }: ApprovalGrant): string {
-    return storeKey(this.#settings.namespace, "grant", scope, toolName, definitionDigest, id);
+  function keyOf({ scope, toolName, definitionDigest, id }: ApprovalGrant): string {
+    return storeKey(namespace, "grant", scope, toolName, definitionDigest, id);
   }
+
+  return { find, list, learn, revoke };
 }
 
 /**

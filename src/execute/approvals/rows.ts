@@ -44,39 +44,33 @@ interface OpenMark extends CallId {
  * approval/open/<scope>/<request id> { runId, invocationId, at }     while it needs attention
  * ```
  */
-export class ApprovalRows {
-  readonly #settings: ApprovalSettings;
+export type ApprovalRows = ReturnType<typeof createApprovalRows>;
 
-  constructor(settings: ApprovalSettings) {
-    this.#settings = settings;
-  }
-
+export function createApprovalRows({ store, namespace, retentionMs, onError }: ApprovalSettings) {
   /** Whether requests are deleted after a while. */
-  get forgets(): boolean {
-    return this.#settings.retentionMs !== Infinity;
-  }
+  const forgets = retentionMs !== Infinity;
 
   /** @throws ApprovalError `invalid_approval` for an entry that this library has not written */
-  async ofCall({ runId, invocationId }: CallId): Promise<FoundRequest | undefined> {
-    const entry = await this.#settings.store.get(this.key({ runId, invocationId }));
-    return entry && this.#found(entry);
+  async function ofCall({ runId, invocationId }: CallId): Promise<FoundRequest | undefined> {
+    const entry = await store.get(keyOf({ runId, invocationId }));
+    return entry && foundIn(entry);
   }
 
-  async find(requestId: string): Promise<FoundRequest | undefined> {
-    const call = await this.#settings.store.get<CallId>(this.#idKey(requestId));
-    const entry = call && (await this.#settings.store.get(this.key(call.value)));
-    return entry && this.#found(entry, requestId);
+  async function find(requestId: string): Promise<FoundRequest | undefined> {
+    const call = await store.get<CallId>(idKey(requestId));
+    const entry = call && (await store.get(keyOf(call.value)));
+    return entry && foundIn(entry, requestId);
   }
 
   /** For callers that look at several: an unreadable request is reported and treated as missing. */
-  findReadable(requestId: string): Promise<FoundRequest | undefined> {
-    return this.find(requestId).catch(this.#passOver);
+  function findReadable(requestId: string): Promise<FoundRequest | undefined> {
+    return find(requestId).catch(passOver);
   }
 
   /** All readable requests, of one run or of all, in no particular order. */
-  async all(runId?: string): Promise<ApprovalRequest[]> {
-    const entries = await this.#settings.store.list(this.#prefix(runId));
-    return entries.flatMap(({ key, value }) => this.#requestsOf(key, value));
+  async function all(runId?: string): Promise<ApprovalRequest[]> {
+    const entries = await store.list(prefixOf(runId));
+    return entries.flatMap(({ key, value }) => requestsOf(key, value));
   }
 
   /**
@@ -84,61 +78,61 @@ export class ApprovalRows {
    *
    * @returns false if somebody else has written since: read again
    */
-  async add(request: ApprovalRequest, older: readonly ApprovalRequest[], version: number): Promise<boolean> {
+  async function add(request: ApprovalRequest, older: readonly ApprovalRequest[], version: number): Promise<boolean> {
     const { runId, invocationId } = request;
     const mark: OpenMark = { runId, invocationId, at: Date.now() };
     // The index entries first: one that leads nowhere is harmless, but a request without one would be lost. And of those
     // the mark, by which what a process leaves that dies in between is found.
-    await this.#settings.store.put(this.#openKey(request), mark);
-    await this.#settings.store.put(this.#idKey(request.id), { runId, invocationId });
+    await store.put(openKey(request), mark);
+    await store.put(idKey(request.id), { runId, invocationId });
     const record: CallRecord = { format: 1, requests: [...older.slice(-MAX_OLDER), request] };
-    const isAdded = (await putSurely(this.#settings.store, this.key(request), record, version)) !== undefined;
+    const isAdded = (await putSurely(store, keyOf(request), record, version)) !== undefined;
     // An index entry leads to what is kept.
-    for (const gone of isAdded ? older.slice(0, -MAX_OLDER) : [request]) await this.#unindex(gone);
+    for (const gone of isAdded ? older.slice(0, -MAX_OLDER) : [request]) await unindex(gone);
     return isAdded;
   }
 
   /** The requests that are pending, or were when a process died, of one scope or of all. */
-  async open(scope?: string): Promise<ApprovalRequest[]> {
-    const prefix = `${storeKey(this.#settings.namespace, "open", ...(scope === undefined ? [] : [scope]))}/`;
-    const marks = await this.#settings.store.list<OpenMark>(prefix);
+  async function open(scope?: string): Promise<ApprovalRequest[]> {
+    const prefix = `${storeKey(namespace, "open", ...(scope === undefined ? [] : [scope]))}/`;
+    const marks = await store.list<OpenMark>(prefix);
     // At once: there may be many, and each read may be a round trip.
-    const requests = await Promise.all(marks.map((mark) => this.#marked(mark).catch(this.#passOver)));
+    const requests = await Promise.all(marks.map((mark) => marked(mark).catch(passOver)));
     return requests.filter((request) => request !== undefined);
   }
 
   /** A newer version may have written what is unreadable: its entries stay. */
-  async #marked({ key, value }: StoreEntry<OpenMark>): Promise<ApprovalRequest | undefined> {
+  async function marked({ key, value }: StoreEntry<OpenMark>): Promise<ApprovalRequest | undefined> {
     const requestId = decodeURIComponent(key.slice(key.lastIndexOf("/") + 1));
-    const entry = await this.#settings.store.get(this.key(value));
-    const found = entry && this.#found(entry, requestId);
+    const entry = await store.get(keyOf(value));
+    const found = entry && foundIn(entry, requestId);
     // Its process may still be about to write it, but after so long it must have died.
     if (found === undefined && value.at < Date.now() - ABANDONED_MS) {
-      await this.#settings.store.delete(this.#idKey(requestId));
-      await this.#settings.store.delete(key);
+      await store.delete(idKey(requestId));
+      await store.delete(key);
     }
     return found?.request;
   }
 
   /** Deletes the requests of a run, and their index entries. */
-  async forget(runId: string): Promise<void> {
-    for (const { key, value } of await this.#settings.store.list<CallRecord>(this.#prefix(runId))) {
+  async function forget(runId: string): Promise<void> {
+    for (const { key, value } of await store.list<CallRecord>(prefixOf(runId))) {
       // The index entries of unreadable requests cannot be found: they then lead nowhere.
-      for (const request of this.#requestsOf(key, value)) await this.#unindex(request);
-      await this.#settings.store.delete(key);
+      for (const request of requestsOf(key, value)) await unindex(request);
+      await store.delete(key);
     }
   }
 
   /** A request needs no more attention. */
-  async close(request: ApprovalRequest): Promise<void> {
+  async function close(request: ApprovalRequest): Promise<void> {
     const { runId, invocationId, id } = request;
-    const ttlMs = this.#settings.retentionMs;
+    const ttlMs = retentionMs;
     if (ttlMs !== Infinity) {
       const keep = (record?: CallRecord) => (record?.requests.at(-1)?.id === id ? record : undefined);
-      await updateEntry<CallRecord>(this.#settings.store, this.key(request), keep, { ttlMs });
-      await this.#settings.store.put(this.#idKey(id), { runId, invocationId }, { ttlMs });
+      await updateEntry<CallRecord>(store, keyOf(request), keep, { ttlMs });
+      await store.put(idKey(id), { runId, invocationId }, { ttlMs });
     }
-    await this.#settings.store.delete(this.#openKey(request));
+    await store.delete(openKey(request));
   }
 
   /**
@@ -147,15 +141,15 @@ export class ApprovalRows {
    * @param change returns the changed request, or `undefined` to leave it. May be called more than once.
    * @returns the current request, and whether this changed it; `undefined` if there is none
    */
-  async update(
+  async function update(
     requestId: string,
     change: (request: ApprovalRequest) => ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>,
   ): Promise<{ request: ApprovalRequest; isChanged: boolean } | undefined> {
-    const call = await this.#settings.store.get<CallId>(this.#idKey(requestId));
+    const call = await store.get<CallId>(idKey(requestId));
     if (call === undefined) return undefined;
-    const key = this.key(call.value);
+    const key = keyOf(call.value);
     let result: { request: ApprovalRequest; isChanged: boolean } | undefined;
-    await updateEntry<CallRecord>(this.#settings.store, key, async (record) => {
+    await updateEntry<CallRecord>(store, key, async (record) => {
       result = undefined;
       const requests = record === undefined ? [] : checkRecord(record, key).requests;
       const request = requests.find(({ id }) => id === requestId);
@@ -168,47 +162,49 @@ export class ApprovalRows {
     return result;
   }
 
-  async #unindex(request: ApprovalRequest): Promise<void> {
-    await this.#settings.store.delete(this.#idKey(request.id));
-    await this.#settings.store.delete(this.#openKey(request));
+  async function unindex(request: ApprovalRequest): Promise<void> {
+    await store.delete(idKey(request.id));
+    await store.delete(openKey(request));
   }
 
-  key({ runId, invocationId }: CallId): string {
-    return storeKey(this.#settings.namespace, "call", runId, invocationId);
+  function keyOf({ runId, invocationId }: CallId): string {
+    return storeKey(namespace, "call", runId, invocationId);
   }
 
-  #found({ key, value, version }: StoreEntry, requestId?: string): FoundRequest | undefined {
+  function foundIn({ key, value, version }: StoreEntry, requestId?: string): FoundRequest | undefined {
     const { requests } = checkRecord(value, key);
     const request = requestId === undefined ? requests.at(-1) : requests.find(({ id }) => id === requestId);
     return request && { request, requests, version };
   }
 
   /** Empty if they cannot be read: damaged, or written by a newer version. */
-  #requestsOf(key: string, value: unknown): readonly ApprovalRequest[] {
+  function requestsOf(key: string, value: unknown): readonly ApprovalRequest[] {
     try {
       return checkRecord(value, key).requests;
     } catch (error) {
-      this.#passOver(error);
+      passOver(error);
       return [];
     }
   }
 
-  readonly #passOver = (error: unknown): undefined => {
+  function passOver(error: unknown): undefined {
     if (!(error instanceof ApprovalError)) throw error;
-    this.#settings.onError(error);
-  };
-
-  #prefix(runId: string | undefined): string {
-    return `${storeKey(this.#settings.namespace, "call", ...(runId === undefined ? [] : [runId]))}/`;
+    onError(error);
   }
 
-  #openKey({ scope, id }: ApprovalRequest): string {
-    return storeKey(this.#settings.namespace, "open", scope, id);
+  function prefixOf(runId: string | undefined): string {
+    return `${storeKey(namespace, "call", ...(runId === undefined ? [] : [runId]))}/`;
   }
 
-  #idKey(requestId: string): string {
-    return storeKey(this.#settings.namespace, "id", requestId);
+  function openKey({ scope, id }: ApprovalRequest): string {
+    return storeKey(namespace, "open", scope, id);
   }
+
+  function idKey(requestId: string): string {
+    return storeKey(namespace, "id", requestId);
+  }
+
+  return { forgets, ofCall, find, findReadable, all, add, open, forget, close, update, keyOf };
 }
 
 /** How many void requests of a call are kept: a tool that changes constantly must not fill the store. */

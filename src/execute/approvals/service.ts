@@ -6,12 +6,12 @@ import { remember } from "../remember.ts";
 import { asJson, checkDecision, decided } from "./decision.ts";
 import { approvalDigest } from "./digest.ts";
 import { notFound, notPending } from "./errors.ts";
-import { ApprovalEvents } from "./events.ts";
-import { ApprovalGrants } from "./grants.ts";
+import { createApprovalEvents, type ApprovalEvents } from "./events.ts";
+import { createApprovalGrants, type ApprovalGrants } from "./grants.ts";
 import { MAX_SCOPES } from "./log.ts";
 import { checkDuration, settingsOf, type ApprovalServiceOptions, type ApprovalSettings } from "./options.ts";
 import { checkMayDecide, mayDecide } from "./rights.ts";
-import { ApprovalRows } from "./rows.ts";
+import { createApprovalRows, type ApprovalRows } from "./rows.ts";
 import { checkApproved } from "./trust.ts";
 import type {
   ApprovalAsk,
@@ -52,9 +52,9 @@ export class ApprovalService implements Approvals {
 
   constructor(options: ApprovalServiceOptions) {
     this.#settings = settingsOf(options);
-    this.#rows = new ApprovalRows(this.#settings);
-    this.#events = new ApprovalEvents(this.#settings, this.#rows);
-    this.#grants = new ApprovalGrants(this.#settings);
+    this.#rows = createApprovalRows(this.#settings);
+    this.#events = createApprovalEvents(this.#settings, this.#rows);
+    this.#grants = createApprovalGrants(this.#settings);
   }
 
   /** Whether there is a rule about who may decide, which is required if there are principals. */
@@ -126,7 +126,7 @@ export class ApprovalService implements Approvals {
       }
       return Math.min(until - now(), expiresAt - now(), pollMs);
     };
-    await lookUntilOver((wake) => store.subscribe(this.#rows.key(request), wake), look, signal);
+    await lookUntilOver((wake) => store.subscribe(this.#rows.keyOf(request), wake), look, signal);
     return request;
   }
 
