@@ -100,16 +100,23 @@ export function unknownCall(call: CallRecord): Settled {
 
 /** An external call with the result that the caller provided. */
 export function answeredCall(call: CallRecord, answer: Answer, model: Model): Settled {
-  const { result, error, images = [], at, expired } = answer;
-  if (expired === true) {
-    const message = `The call of ${call.name} got no result in time; whether it was executed is unknown.`;
-    return failure(call, "expired", "timeout", message, at);
-  }
-  if (error !== undefined) return failure(call, "failed", "execution_failed", `Tool ${call.name} failed: ${error}`, at);
+  const failed = failedAnswer(call, answer);
+  if (failed !== undefined) return failed;
+  const { result, images = [], at } = answer;
   const name = call.name!;
   const use = new ToolUse({ ...failedCall(call), name, tool: placeholder(name), input: call.input, repairs: [] });
   use.provideResult(images.length === 0 ? result : model.imageResult!(result, images));
   return { record: { invocationId: call.invocationId, status: "completed", at }, outcome: use };
+}
+
+/** An external call whose answer is no result; `undefined` if it is one. */
+export function failedAnswer(call: CallRecord, { error, at, expired }: Answer): Settled | undefined {
+  if (expired === true) {
+    const message = `The call of ${call.name} got no result in time; whether it was executed is unknown.`;
+    return failure(call, "expired", "timeout", message, at);
+  }
+  if (error === undefined) return undefined;
+  return failure(call, "failed", "execution_failed", `Tool ${call.name} failed: ${error}`, at);
 }
 
 export function failure(

@@ -1,13 +1,14 @@
 import { ToolError, type ToolErrorCode } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import { Answers, type Answer } from "./answers.ts";
+import { failedAnswer, invalidCall } from "./calls.ts";
 import { isHeld, type RunState } from "./checkpoint.ts";
 import type { RunDeps } from "./options.ts";
 import { busy, left } from "./errors.ts";
 import type { CallStatus, OutcomeRecord, TurnRow } from "./format.ts";
 import type { Stop } from "./loop.ts";
 import { pendingCall } from "./partition.ts";
-import { handedOut, isBegun, lastTurn, messagesOf, openTurn, unanswered, usageOf } from "./rows.ts";
+import { handedOut, lastTurn, messagesOf, openTurn, unanswered, usageOf } from "./rows.ts";
 import { treeOf } from "./tree.ts";
 import type { OrchestrationResult } from "./types.ts";
 
@@ -88,12 +89,12 @@ export async function outcomesOf(
   const known = await executor.actions(runId, { invocationIds });
   const actions = new Map(known.map((action) => [action.invocationId, action]));
   return turn.calls.flatMap((call): OutcomeRecord[] => {
-    const { invocationId, mode, error } = call;
+    const { invocationId, mode } = call;
     const answer = answers.get(invocationId);
-    if (answer !== undefined) return [{ invocationId, status: statusOf(answer), at: answer.at }];
-    if (mode === "invalid") {
-      return [{ invocationId, status: isBegun(call) ? "unknown" : "invalid", message: error!.message, at: turn.at }];
+    if (answer !== undefined) {
+      return [failedAnswer(call, answer)?.record ?? { invocationId, status: "completed", at: answer.at }];
     }
+    if (mode === "invalid") return [{ ...invalidCall(call).record, at: turn.at }];
     const action = actions.get(invocationId);
     if (action === undefined || action.endedAt === null) return [];
     const { status, startedAt, endedAt } = action;
@@ -107,9 +108,4 @@ export async function outcomesOf(
       },
     ];
   });
-}
-
-function statusOf({ expired, error }: Answer): CallStatus {
-  if (expired === true) return "expired";
-  return error === undefined ? "completed" : "failed";
 }

@@ -255,6 +255,19 @@ describe("a transcript", () => {
     expect(texts(await orchestrator.transcript(conversationId))).toEqual(["Go", "Two", "Done."]);
   });
 
+  it("says why a call failed, while others of its turn are open", async () => {
+    const model = scripted({ calls: [1, 2].map((n) => ({ name: "ask", args: { n } })) }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    const { pendingToolCalls } = await orchestrator.run({ conversationId: "c", input: "Ask." });
+    const error = "Nobody is there.";
+    await orchestrator.provideToolResult("c", { toolCallId: pendingToolCalls[0]!.id, error });
+    const shown = callsOf((await orchestrator.transcript("c"))!);
+    expect(shown).toMatchObject([{ status: "failed", error: `Tool ask failed: ${error}` }, { status: "open" }]);
+    const { tree } = (await orchestrator.get("c"))!;
+    expect(tree.toText()).toContain("✗ ask (external)  failed");
+    expect(tree.toText()).toContain(error);
+  });
+
   it("has the result of a call that was handed out before its turn was cut", async () => {
     const { promise: cut, reject: end } = Promise.withResolvers<void>();
     const recordings = [heldTurn("ask", cut), heldTurn("ask", new Promise(() => {}))];
