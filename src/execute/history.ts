@@ -1,4 +1,4 @@
-import { isConflict } from "../store/errors.ts";
+import { create } from "../store/create.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
@@ -37,12 +37,7 @@ export class RunHistory {
    */
   async repeatOf(runId: string, invocationId: string, toolCallId: string, digest: string): Promise<string | undefined> {
     const key = storeKey("action-call", runId, toolCallId, digest);
-    try {
-      await this.#store.put(key, invocationId, { expectedVersion: 0 });
-      return undefined;
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-    }
+    if ((await create(this.#store, key, invocationId)) !== undefined) return undefined;
     const first = (await this.#store.get<string>(key))?.value;
     return first === undefined || first === invocationId ? undefined : actionIdOf(runId, first);
   }
@@ -81,9 +76,9 @@ export class RunHistory {
       // Not cached: another process may have deleted the run.
       if ((await this.#store.get(key)) !== undefined) return;
       // And with it this very action, which then will not be done.
-      if (await this.#ledger.holds(action)) await this.#store.put(key, invocationId, { expectedVersion: 0 });
+      if (await this.#ledger.holds(action)) await create(this.#store, key, invocationId);
     } catch {
-      // Another process was faster, or the store failed.
+      // The store failed.
     }
   }
 

@@ -3,7 +3,7 @@ import { hush } from "../execute/hush.ts";
 import { jsonOf } from "../execute/output.ts";
 import { parseJson } from "../json/parse.ts";
 import type { ResultImage } from "../model.ts";
-import { isConflict } from "../store/errors.ts";
+import { create } from "../store/create.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import { kindOf } from "../schema/json.ts";
 import type { CallRecord } from "./format.ts";
@@ -120,13 +120,7 @@ export class Answers {
 
   /** @returns false if somebody else was faster, with other results or with these */
   async #put(row: number, answers: readonly Answer[]): Promise<boolean> {
-    try {
-      await this.#store.put(this.#keyOf(row), answers, { expectedVersion: 0 });
-      return true;
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      return false;
-    }
+    return (await create(this.#store, this.#keyOf(row), answers)) !== undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import { isConflict } from "../store/errors.ts";
+import { create } from "../store/create.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { JobResult } from "./job.ts";
 
@@ -25,17 +25,14 @@ export type ClaimEnd =
 export async function claim(store: Store, idempotencyKey: string, worker: string): Promise<ClaimAnswer> {
   const key = storeKey("job", idempotencyKey);
   for (;;) {
-    try {
-      const started: Claim = { status: "started", worker, at: Date.now() };
-      const { version } = await store.put<Claim>(key, started, { expectedVersion: 0 });
+    const own = await create<Claim>(store, key, { status: "started", worker, at: Date.now() });
+    if (own !== undefined) {
       return {
         status: "yours",
         async end(end) {
-          await store.put<Claim>(key, { ...end, at: Date.now() }, { expectedVersion: version });
+          await store.put<Claim>(key, { ...end, at: Date.now() }, { expectedVersion: own.version });
         },
       };
-    } catch (error) {
-      if (!isConflict(error)) throw error;
     }
     const entry = await store.get<Claim>(key);
     if (entry !== undefined) return entry.value;

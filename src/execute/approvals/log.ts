@@ -1,4 +1,4 @@
-import { isConflict } from "../../store/errors.ts";
+import { create } from "../../store/create.ts";
 import { storeKey } from "../../store/store.ts";
 import { remember } from "../remember.ts";
 import type { ApprovalSettings } from "./options.ts";
@@ -47,12 +47,7 @@ export function createApprovalLog({ store, namespace }: ApprovalSettings) {
       last = page.at(-1)?.seq ?? last;
       if (page.length === PAGE) continue;
       const seq = last + 1;
-      try {
-        await store.put(keyOf(scope, seq), event, { expectedVersion: 0 });
-      } catch (error) {
-        if (isConflict(error)) continue; // somebody was faster
-        throw error;
-      }
+      if ((await create(store, keyOf(scope, seq), event)) === undefined) continue; // somebody was faster
       saw(scope, seq);
       if (seq % HINT_EVERY === 0) await store.put(hintKeyOf(scope), seq);
       return seq;
