@@ -72,11 +72,6 @@ export class EventLog {
     });
   }
 
-  /** The number of the last event, 0 before the first. */
-  position(runId: string): Promise<number> {
-    return this.#findLast(runId);
-  }
-
   /** The run is over and its events are deleted: a new run of that name starts at 1. */
   forget(runId: string): void {
     this.#tails.delete(runId);
@@ -140,7 +135,7 @@ export class EventLog {
    * Moves to the end. Others may just have emitted the end of a call that this process recorded but has not emitted.
    */
   async #join(tail: Tail, runId: string): Promise<void> {
-    const last = await this.#findLast(runId);
+    const last = await this.position(runId);
     if (last > 0) await this.#follow(tail, runId, Math.max(0, last - RECENT));
     tail.seq ??= last;
   }
@@ -154,8 +149,8 @@ export class EventLog {
     }
   }
 
-  /** There are no gaps, so the end is found by doubling and halving. */
-  async #findLast(runId: string): Promise<number> {
+  /** The number of the last event, 0 before the first. There are no gaps, so it is found by doubling and halving. */
+  async position(runId: string): Promise<number> {
     const isThere = async (seq: number) => (await this.#store.get(keyOf(runId, seq))) !== undefined;
     let missing = 1;
     while (await isThere(missing)) missing *= 2;

@@ -3,9 +3,9 @@ import { parseJson } from "../../json/parse.ts";
 import { unknownKey } from "../../schema/json.ts";
 import type { Validation } from "../../schema/types.ts";
 import { toolList, type ToolSource } from "../../tool/tool-set.ts";
-import { approvalDigest } from "./digest.ts";
 import { ApprovalError } from "./errors.ts";
 import { grantScope } from "./grants.ts";
+import { approvalDigest } from "./trust.ts";
 import type { ApprovalRequest, Decision, Principal } from "./types.ts";
 
 /** Validates an edited input as the tool would validate the model's, and returns what the handler would get. */

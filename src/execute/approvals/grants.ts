@@ -1,12 +1,11 @@
 import { isToolError } from "../../errors.ts";
 import { isRecord, unknownKey } from "../../schema/json.ts";
 import { foreignSchema } from "../../schema/foreign-schema.ts";
-import { isConflict } from "../../store/errors.ts";
+import { create } from "../../store/create.ts";
 import { storeKey } from "../../store/store.ts";
 import { canonicalText } from "../digest.ts";
 import { ApprovalError } from "./errors.ts";
 import type { ApprovalSettings } from "./options.ts";
-import { valueAt } from "./places.ts";
 import type { ApprovalGrant, ApprovalRequest, GrantOptions, GrantPlace, GrantScope } from "./types.ts";
 
 /** What a grant has to cover. */
@@ -57,14 +56,7 @@ export function createApprovalGrants({ store, namespace, now }: ApprovalSettings
       grantedBy: decidedBy,
       createdAt,
     };
-    try {
-      await store.put(keyOf(grant), grant, {
-        expectedVersion: 0,
-        ttlMs: always.expiresAt - createdAt,
-      });
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-    }
+    await create(store, keyOf(grant), grant, { ttlMs: always.expiresAt - createdAt });
   }
 
   /** Revokes a grant. False if there was none. */
@@ -139,6 +131,17 @@ function covers({ where }: GrantScope, input: unknown): boolean {
     const found = valueAt(input, path);
     return found !== undefined && canonicalText(found) === canonicalText(value);
   }
+}
+
+/** What is at a path of own properties and array indexes; `undefined` where there is nothing. */
+export function valueAt(root: unknown, path: readonly (string | number)[]): unknown {
+  let value = root;
+  for (const step of path) {
+    // Own ones only: `constructor` is no place in an input.
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return value;
 }
 
 function badScope(what: string, cause?: unknown): ApprovalError {

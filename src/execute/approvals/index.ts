@@ -1,5 +1,5 @@
 export { ApprovalError, type ApprovalErrorCode } from "./errors.ts";
-export { approvalDigest, type ApprovedThing } from "./digest.ts";
+export { approvalDigest, type ApprovedThing } from "./trust.ts";
 export type { ValidateInput } from "./decision.ts";
 export type { ApprovalServiceOptions, MayDecide } from "./options.ts";
 export { ApprovalService } from "./service.ts";

@@ -4,7 +4,7 @@ import { isRecord, unknownKey } from "../../schema/json.ts";
 import { isStoreFailure } from "../../store/errors.ts";
 import { defaultQuestion, redacted, summaryOf, type Redact } from "../summary.ts";
 import { ApprovalError, notFound } from "./errors.ts";
-import { valueAt } from "./places.ts";
+import { valueAt } from "./grants.ts";
 import type {
   ClientMessage,
   DecidedMessage,

@@ -3,7 +3,7 @@ import { checkFunctions, checkOptionNames, type OptionNames } from "../../tool/o
 import type { ToolSource } from "../../tool/tool-set.ts";
 import { validateWith, type ValidateInput } from "./decision.ts";
 import { quiet } from "./errors.ts";
-import type { ApprovalRequest, Principal } from "./types.ts";
+import type { ApprovalAsk, ApprovalRequest, Principal } from "./types.ts";
 
 /** Whether this principal may decide this request. Throwing means no. */
 export type MayDecide = (principal: Principal, request: ApprovalRequest) => boolean | Promise<boolean>;
@@ -83,4 +83,26 @@ export function settingsOf(options: ApprovalServiceOptions) {
 export function checkDuration(name: string, ms: number): number {
   if (typeof ms === "number" && ms > 0) return ms;
   throw new TypeError(`${name} is a number of milliseconds above 0, got ${String(ms)}`);
+}
+
+export function checkAsk(ask: ApprovalAsk): void {
+  for (const field of ["runId", "invocationId", "toolName", "message", "definitionDigest"] as const) {
+    if (typeof ask[field] !== "string")
+      throw new TypeError(`request() needs ${field}, a text, got ${typeof ask[field]}`);
+  }
+  const { scope } = ask;
+  if (scope !== undefined && typeof scope !== "string") {
+    throw new TypeError(`scope is a text, got ${typeof scope}`);
+  }
+  checkPrincipal(ask.requestedBy);
+}
+
+/** Without one, the requests of all runs would be meant. */
+export function checkRunId(taker: string, runId: unknown): void {
+  if (typeof runId !== "string" || runId === "") throw new TypeError(`${taker} takes a runId, got ${typeof runId}`);
+}
+
+export function checkPrincipal(principal: Principal | undefined): void {
+  if (principal === undefined || (typeof principal?.id === "string" && principal.id !== "")) return;
+  throw new TypeError("a principal is { id } with a text that is not empty");
 }

@@ -4,15 +4,22 @@ import { lookUntilOver } from "../../time.ts";
 import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
 import { remember } from "../remember.ts";
 import { asJson, checkDecision, decided } from "./decision.ts";
-import { approvalDigest } from "./digest.ts";
 import { notFound, notPending } from "./errors.ts";
 import { createApprovalEvents, type ApprovalEvents } from "./events.ts";
 import { createApprovalGrants, type ApprovalGrants } from "./grants.ts";
 import { MAX_SCOPES } from "./log.ts";
-import { checkDuration, settingsOf, type ApprovalServiceOptions, type ApprovalSettings } from "./options.ts";
+import {
+  checkAsk,
+  checkDuration,
+  checkPrincipal,
+  checkRunId,
+  settingsOf,
+  type ApprovalServiceOptions,
+  type ApprovalSettings,
+} from "./options.ts";
 import { checkMayDecide, mayDecide } from "./rights.ts";
 import { createApprovalRows, type ApprovalRows } from "./rows.ts";
-import { checkApproved } from "./trust.ts";
+import { approvalDigest, checkApproved } from "./trust.ts";
 import type {
   ApprovalAsk,
   ApprovalEvent,
@@ -322,28 +329,6 @@ export class ApprovalService implements Approvals {
     if (request.status !== "pending" || request.seq === 0) return outcome;
     return { ...outcome, eventsAfter: await this.#events.position(request.scope) };
   }
-}
-
-function checkAsk(ask: ApprovalAsk): void {
-  for (const field of ["runId", "invocationId", "toolName", "message", "definitionDigest"] as const) {
-    if (typeof ask[field] !== "string")
-      throw new TypeError(`request() needs ${field}, a text, got ${typeof ask[field]}`);
-  }
-  const { scope } = ask;
-  if (scope !== undefined && typeof scope !== "string") {
-    throw new TypeError(`scope is a text, got ${typeof scope}`);
-  }
-  checkPrincipal(ask.requestedBy);
-}
-
-/** Without one, the requests of all runs would be meant. */
-function checkRunId(taker: string, runId: unknown): void {
-  if (typeof runId !== "string" || runId === "") throw new TypeError(`${taker} takes a runId, got ${typeof runId}`);
-}
-
-function checkPrincipal(principal: Principal | undefined): void {
-  if (principal === undefined || (typeof principal?.id === "string" && principal.id !== "")) return;
-  throw new TypeError("a principal is { id } with a text that is not empty");
 }
 
 function aborted(signal: AbortSignal): ToolError {

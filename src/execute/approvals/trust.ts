@@ -1,9 +1,22 @@
 import { isString, listOf, oneOf, shape } from "../../store/shape.ts";
 import { storeKey } from "../../store/store.ts";
-import { approvalDigest } from "./digest.ts";
+import { digestOf } from "../digest.ts";
 import { ApprovalError } from "./errors.ts";
 import type { CallRecord } from "./rows.ts";
 import type { ApprovalRequest, ApprovalStatus } from "./types.ts";
+
+/** What an approval is bound to. */
+export interface ApprovedThing {
+  readonly toolName: string;
+  readonly input: unknown;
+  /** Digest of the tool's definition, and of the executable behind it, if there is one. */
+  readonly definitionDigest: string;
+}
+
+/** The digest of exactly what was shown: another input, tool or definition has another digest. */
+export async function approvalDigest({ toolName, input, definitionDigest }: ApprovedThing): Promise<string> {
+  return digestOf({ toolName, input, definitionDigest });
+}
 
 /**
  * Checks a record from the store. Stored data is untrusted input: it may have been edited, or written by a newer
