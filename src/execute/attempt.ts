@@ -2,6 +2,7 @@ import isNetworkError from "is-network-error";
 import { ToolError } from "../errors.ts";
 import { pause, startTimer } from "../time.ts";
 import { settle } from "../tool/progress.ts";
+import type { Tool } from "../tool/tool.ts";
 
 /** How the handler ended. */
 export type HandlerEnd =
@@ -15,6 +16,9 @@ export type HandlerEnd =
       readonly code: "timeout" | "aborted" | "unbegun" | "lost" | "execution_failed";
       readonly cause: unknown;
     };
+
+/** The end of a handler that did not return. */
+export type HandlerFailure = Extract<HandlerEnd, { readonly ok: false }>;
 
 /** How a handler is run. */
 export interface HandlerRun {
@@ -113,6 +117,23 @@ async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEn
   } catch (cause) {
     return { ok: false, code: "execution_failed", cause };
   }
+}
+
+/**
+ * What is told of a handler that was cut short; `undefined` if it ended by itself, with an error.
+ *
+ * @param who the tool's name, or "It"
+ */
+export function cutShort(
+  { code }: HandlerFailure,
+  who: string,
+  { effect }: Tool,
+  timeoutMs: number | undefined,
+): { readonly code: "timeout" | "aborted"; readonly message: string } | undefined {
+  if (code === "execution_failed") return undefined;
+  const mayHave = effect === "write" ? " It may have had its effect nevertheless." : "";
+  if (code === "timeout") return { code, message: `${who} did not end within ${timeoutMs} ms.${mayHave}` };
+  return { code: "aborted", message: `${who} was aborted while it ran.${mayHave}` };
 }
 
 /** A bug in the handler, which a retry does not help. Network failures of `fetch` are TypeErrors too, and are none. */

@@ -1,10 +1,10 @@
-import { isToolError, type ToolErrorCode } from "../errors.ts";
+import { isToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { isConflict } from "../store/errors.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import { runHandler, type HandlerEnd } from "./attempt.ts";
+import { cutShort, runHandler, type HandlerFailure } from "./attempt.ts";
 import type { ActionEntry, Call } from "./call.ts";
 import { toolContextOf } from "./context.ts";
 import { hush } from "./hush.ts";
@@ -94,8 +94,6 @@ export async function run(
   return call.ended(row, durationMs, cause, recorded);
 }
 
-type Failure = Extract<HandlerEnd, { readonly ok: false }>;
-
 /** What the row says of a handler's end, and the error behind it. */
 interface RowOfEnd {
   readonly change: Partial<ActionRow>;
@@ -116,32 +114,18 @@ function rowOfSuccess(tool: Tool, returned: unknown, maxBytes: number, undoRow: 
 }
 
 /** @param told what the model is told of the handler's own error */
-function rowOfFailure(
-  { name, effect }: Tool,
-  end: Failure,
-  timeoutMs: number | undefined,
-  told: () => string,
-): RowOfEnd {
+function rowOfFailure(tool: Tool, end: HandlerFailure, timeoutMs: number | undefined, told: () => string): RowOfEnd {
+  const { name } = tool;
   const { cause } = end;
-  const failed = (code: ToolErrorCode, message: string, status: ActionRow["status"] = "failed"): RowOfEnd => ({
-    change: { status, error: { code, message } },
-    cause,
-  });
-  const mayHave = effect === "write" ? " It may have had its effect nevertheless." : "";
-  switch (end.code) {
-    case "timeout":
-      return failed("timeout", `${name} did not end within ${timeoutMs} ms.${mayHave}`);
-    case "unbegun": // not started here, but by a process that has since died
-    case "lost":
-    case "aborted":
-      return failed("aborted", `${name} was aborted while it ran.${mayHave}`);
-    case "execution_failed": {
-      const code = isToolError(cause) ? cause.code : "execution_failed";
-      // A handler that delegates its work may not know the outcome. It says so with an error with this code.
-      if (code === "outcome_unknown") return failed(code, `${name}: ${told()}`, "unknown");
-      return failed(code, `Tool ${name} failed: ${told()}`);
-    }
+  // If it had not begun here, it was started by a process that has since died.
+  const cut = cutShort(end, name, tool, timeoutMs);
+  if (cut !== undefined) return { change: { status: "failed", error: cut }, cause };
+  const code = isToolError(cause) ? cause.code : "execution_failed";
+  // A handler that delegates its work may not know the outcome. It says so with an error with this code.
+  if (code === "outcome_unknown") {
+    return { change: { status: "unknown", error: { code, message: `${name}: ${told()}` } }, cause };
   }
+  return { change: { status: "failed", error: { code, message: `Tool ${name} failed: ${told()}` } }, cause };
 }
 
 /** @param data what the handler passed to `undoData()`, as JSON; `false` if it cannot be kept */

@@ -1,5 +1,5 @@
 import { isToolError, type ToolErrorCode } from "../errors.ts";
-import { runHandler, type HandlerEnd } from "../execute/attempt.ts";
+import { cutShort, runHandler, type HandlerFailure } from "../execute/attempt.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { jsonOf, outputOf, undoText } from "../execute/output.ts";
 import { jsonIn } from "../json/parse.ts";
@@ -161,25 +161,13 @@ async function run(shop: Workshop, start: JobStart, data: JobData, tool: Tool, i
   }
 }
 
-function failureOf({ errorMessage }: Workshop, tool: Tool, end: Extract<HandlerEnd, { ok: false }>): JobFailure {
-  const mayHave = tool.effect === "write" ? " It may have had its effect nevertheless." : "";
+function failureOf({ errorMessage }: Workshop, tool: Tool, end: HandlerFailure): JobFailure {
   const { code, cause } = end;
-  switch (code) {
-    case "timeout":
-      return new JobFailure("timeout", `It did not end within ${tool.timeoutMs} ms.${mayHave}`, {
-        cause,
-        isFinal: false,
-      });
-    case "unbegun":
-      return new JobFailure("aborted", "It was aborted before it was executed.", { cause });
-    case "lost":
-    case "aborted":
-      return new JobFailure("aborted", `It was aborted while it ran.${mayHave}`, { cause });
-    case "execution_failed": {
-      const known = isToolError(cause) ? cause.code : code;
-      return new JobFailure(known, errorMessage(cause, tool), { cause, isFinal: false });
-    }
-  }
+  if (code === "unbegun") return new JobFailure("aborted", "It was aborted before it was executed.", { cause });
+  const cut = cutShort(end, "It", tool, tool.timeoutMs);
+  if (cut !== undefined) return new JobFailure(cut.code, cut.message, { cause, isFinal: cut.code !== "timeout" });
+  const known = isToolError(cause) ? cause.code : "execution_failed";
+  return new JobFailure(known, errorMessage(cause, tool), { cause, isFinal: false });
 }
 
 /** Progress that is too large, or not JSON, is dropped: it changes nothing. */
