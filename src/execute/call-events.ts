@@ -2,11 +2,11 @@ import type { ToolUse } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
 import type { HandlerEnd } from "./attempt.ts";
 import type { ExecutionContext } from "./context.ts";
-import type { Deps } from "./options.ts";
 import type { ActionPart } from "./emitter.ts";
 import type { IsOnRecord } from "./event-log.ts";
 import type { EventBody } from "./events.ts";
 import { actionIdOf, type ActionRow } from "./ledger.ts";
+import type { Deps } from "./options.ts";
 import { summaryOf } from "./summary.ts";
 
 /** Emits the events of one call. Nothing here fails, and only `told()` waits. */

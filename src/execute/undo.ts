@@ -5,11 +5,11 @@ import type { UndoRecord } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Principal } from "./approvals/types.ts";
 import { runHandler } from "./attempt.ts";
-import type { Deps } from "./options.ts";
 import type { EventBody } from "./events.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { infoOf, type ActionInfo } from "./info.ts";
 import { actionIdOf, withoutLease, type ActionRow, type UndoRow } from "./ledger.ts";
+import type { Deps } from "./options.ts";
 import { snapshot } from "./snapshot.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 

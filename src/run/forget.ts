@@ -1,9 +1,9 @@
 import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { headKey, isHeld, rowKey } from "./checkpoint.ts";
-import type { RunDeps } from "./options.ts";
 import { busy } from "./errors.ts";
 import type { Head, Row } from "./format.ts";
+import type { RunDeps } from "./options.ts";
 
 /**
  * Deletes everything stored for a conversation, including the approvals of its runs. The head first: without it nobody

@@ -9,9 +9,9 @@ import { Answers } from "./answers.ts";
 import { addUse, callsLeft, overBudget, tooManyCalls, type BudgetUse } from "./budgets.ts";
 import { resultMessages, type Settled } from "./calls.ts";
 import type { Checkpoint, HeadChange } from "./checkpoint.ts";
-import type { RunDeps } from "./options.ts";
 import type { CallRecord, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
+import type { RunDeps } from "./options.ts";
 import { isDependent } from "./partition.ts";
 import { prepareTurn } from "./prepare.ts";
 import { openOf } from "./result.ts";
@@ -141,13 +141,12 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     if (signal.aborted) return aborted(signal);
     const step = await unlessAborted(() => prepareTurn(deps, checkpoint, context, signal), signal);
     if (step === undefined) return aborted(signal);
-    const { stop, ...prepared } = step;
-    if (stop === true) return COMPLETED;
+    if (step.stop === true) return COMPLETED;
     let left = callsLeft(head, limits);
     const own = executor.schedule();
     await tell({ type: "turn.started", turn, attempt });
     const asked = await askModel({
-      ...prepared,
+      ...step,
       signal,
       turnId,
       emit: tell,

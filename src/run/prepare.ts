@@ -9,6 +9,8 @@ import { latest, rowsThatCount, turnsOfRun } from "./rows.ts";
 import { transcriptOf } from "./transcript.ts";
 import type { RunContext, Step } from "./types.ts";
 
+export type PreparedTurn = Awaited<ReturnType<typeof prepareTurn>>;
+
 /**
  * What the model is asked with for the next turn, and whether it is asked. Calls and results are paired here, at the
  * last moment before the request.

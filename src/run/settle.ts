@@ -1,8 +1,6 @@
 import type { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
-import type { ToolExecutor } from "../execute/executor.ts";
-import type { KnownTools } from "../execute/known-tools.ts";
 import type { Outcome } from "../execute/outcome.ts";
 import type { Schedule } from "../execute/schedule.ts";
 import type { Model } from "../model.ts";
@@ -20,15 +18,13 @@ import {
   type Settled,
 } from "./calls.ts";
 import type { CallRecord, Head, TurnRow } from "./format.ts";
+import type { RunDeps } from "./options.ts";
 import { isDependent, partition } from "./partition.ts";
 import { isBegun, isHandedOut, isTold } from "./rows.ts";
 
 /** What is needed to settle the calls of a turn. */
-export interface SettleRequest {
+export interface SettleRequest extends Pick<RunDeps, "executor" | "model" | "tools"> {
   readonly turn: TurnRow;
-  readonly model: Model;
-  readonly tools: KnownTools;
-  readonly executor: ToolExecutor;
   readonly answers: Answers;
   readonly context: ExecutionContext;
   /** The calls as they were read, if this process read them. */

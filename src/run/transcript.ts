@@ -3,8 +3,8 @@ import type { ToolErrorCode } from "../errors.ts";
 import type { FinishReason } from "../stream/events.ts";
 import { answersIn } from "./answers.ts";
 import type { RunState } from "./checkpoint.ts";
-import type { RunDeps } from "./options.ts";
 import type { CallRecord, CallStatus, InputRow, OutcomeRecord, TurnRow } from "./format.ts";
+import type { RunDeps } from "./options.ts";
 import { outcomesOf } from "./result.ts";
 import { openTurn, outcomesAt, rowsThatCount } from "./rows.ts";
 

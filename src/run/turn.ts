@@ -1,4 +1,3 @@
-import type { ToolChoice } from "../tool/choice.ts";
 import { ToolCallError, ToolError } from "../errors.ts";
 import { modelMessage, type Model } from "../model.ts";
 import type { FinishReason, StreamEvent, Turn } from "../stream/events.ts";
@@ -9,18 +8,14 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TurnRow } from "./format.ts";
 import { executable, isDependent, pendingCall, recordsOf } from "./partition.ts";
-import type { RunEvent } from "./types.ts";
+import type { PreparedTurn } from "./prepare.ts";
+import type { Emit } from "./types.ts";
 
-export interface TurnRequest {
-  readonly model: Model;
-  readonly messages: readonly unknown[];
-  readonly tools: readonly Tool[];
-  readonly instructions: string | undefined;
-  readonly toolChoice: ToolChoice | undefined;
+export interface TurnRequest extends PreparedTurn {
   readonly signal: AbortSignal;
   /** The first part of the ids of the turn's calls. */
   readonly turnId: string;
-  emit(event: RunEvent): void | Promise<void>;
+  readonly emit: Emit;
   /** Gets calls that may run while the turn goes on. */
   onEarly(use: ToolUse): void;
   /** Gets external calls. */
