@@ -16,117 +16,102 @@ export interface RunStream<Message = any, T extends Tool = Tool> extends AsyncIt
 }
 
 /**
- * Starts a run whose events can be iterated.
+ * Starts a run whose events can be iterated. They wait in a queue for their reader; leaving early aborts the run, in a
+ * state that can be resumed.
  *
  * @param begin gets a signal that also fires if the reader leaves
  */
 export function openStream(
   conversationId: string,
-  signal: AbortSignal | undefined,
+  given: AbortSignal | undefined,
   begin: (signal: AbortSignal, emit: Emit) => Promise<OrchestrationResult>,
   provide: (result: ToolResultInput) => Promise<void>,
 ): RunStream {
   const leave = new AbortController();
-  const end = signal === undefined ? leave.signal : AbortSignal.any([leave.signal, signal]);
-  const queue = new EventQueue(leave, end);
-  const result = begin(end, queue.emit);
+  /** When it fires, the run is to end: then nobody waits for a reader any more. */
+  const signal = given === undefined ? leave.signal : AbortSignal.any([leave.signal, given]);
+  let events: RunEvent[] = [];
+  let next = 0;
+  let isOver = false;
+  let failure: { readonly error: unknown } | undefined;
+  let isRead = false;
+  /** Pending reads: usually one, but as many as were requested. */
+  const readers: (() => void)[] = [];
+  /** Emitters waiting for capacity: the turn, and the tools that run alongside it. */
+  const tellers: (() => void)[] = [];
+
+  function letGo(waiting: (() => void)[]): void {
+    for (const go of waiting.splice(0)) go();
+  }
+
+  /** If somebody reads slowly, returns a promise that resolves once there is capacity. */
+  function emit(event: RunEvent): void | Promise<void> {
+    if (isOver) return;
+    events.push(event);
+    letGo(readers);
+    if (!isRead || signal.aborted || events.length - next < MAX_WAITING) return;
+    return new Promise((resolve) => void tellers.push(resolve));
+  }
+
+  function end(reason?: { readonly error: unknown }): void {
+    failure = reason;
+    isOver = true;
+    signal.removeEventListener("abort", onAbort);
+    letGo(readers);
+    letGo(tellers);
+  }
+
+  const onAbort = () => letGo(tellers);
+  signal.addEventListener("abort", onAbort);
+  const reader: AsyncIterator<RunEvent, void, undefined> = {
+    async next() {
+      while (next >= events.length) {
+        if (isOver) {
+          const last = failure;
+          failure = undefined;
+          if (last !== undefined) throw last.error;
+          return { value: undefined, done: true };
+        }
+        await new Promise<void>((resolve) => void readers.push(resolve));
+      }
+      const event = events[next++]!;
+      if (next === events.length) {
+        events = [];
+        next = 0;
+        letGo(tellers);
+      } else if (next === MAX_WAITING) {
+        // A reader who is always a little behind would keep all that was read.
+        events.splice(0, next);
+        next = 0;
+      }
+      return { value: event, done: false };
+    },
+    async return() {
+      if (!isOver) {
+        isOver = true;
+        leave.abort(new DOMException("Nobody reads the events of the run any more.", "AbortError"));
+      }
+      letGo(readers);
+      letGo(tellers);
+      return { value: undefined, done: true };
+    },
+  };
+  const result = begin(signal, emit);
   result.then(
-    () => queue.end(),
-    (error: unknown) => queue.end({ error }),
+    () => end(),
+    (error: unknown) => end({ error }),
   );
   return {
     conversationId,
     result,
-    [Symbol.asyncIterator]: () => queue.iterate(),
+    [Symbol.asyncIterator]() {
+      if (isRead) throw new TypeError("The events of this run are read already; they are read once.");
+      isRead = true;
+      return reader;
+    },
     provideToolResult: (id, answer) => provide({ ...answer, toolCallId: id }),
   };
 }
 
 /** How many events are buffered for a reader before the run waits for it. */
 const MAX_WAITING = 1_000;
-
-/** The queue between a run and its reader. Leaving early aborts the run, in a state that can be resumed. */
-class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
-  readonly #leave: AbortController;
-  readonly #signal: AbortSignal;
-  #events: RunEvent[] = [];
-  #next = 0;
-  #isOver = false;
-  #failure: { error: unknown } | undefined;
-  #isRead = false;
-  /** Pending reads: usually one, but as many as were requested. */
-  readonly #readers: (() => void)[] = [];
-  /** Emitters waiting for capacity: the turn, and the tools that run alongside it. */
-  readonly #tellers: (() => void)[] = [];
-
-  /** @param signal fires when the run is to end: then nobody waits for a reader any more */
-  constructor(leave: AbortController, signal: AbortSignal) {
-    this.#leave = leave;
-    this.#signal = signal;
-    signal.addEventListener("abort", this.#letGo);
-  }
-
-  /** If somebody reads slowly, returns a promise that resolves once there is capacity. */
-  readonly emit = (event: RunEvent): void | Promise<void> => {
-    if (this.#isOver) return;
-    this.#events.push(event);
-    this.#wake();
-    if (!this.#isRead || this.#signal.aborted || this.#events.length - this.#next < MAX_WAITING) return;
-    return new Promise((resolve) => void this.#tellers.push(resolve));
-  };
-
-  readonly #letGo = (): void => {
-    for (const go of this.#tellers.splice(0)) go();
-  };
-
-  end(failure?: { error: unknown }): void {
-    this.#failure = failure;
-    this.#isOver = true;
-    this.#signal.removeEventListener("abort", this.#letGo);
-    this.#wake();
-    this.#letGo();
-  }
-
-  #wake(): void {
-    for (const go of this.#readers.splice(0)) go();
-  }
-
-  iterate(): AsyncIterator<RunEvent, void, undefined> {
-    if (this.#isRead) throw new TypeError("The events of this run are read already; they are read once.");
-    this.#isRead = true;
-    return this;
-  }
-
-  async next(): Promise<IteratorResult<RunEvent, void>> {
-    while (this.#next >= this.#events.length) {
-      if (this.#isOver) {
-        if (this.#failure === undefined) return { value: undefined, done: true };
-        const { error } = this.#failure;
-        this.#failure = undefined;
-        throw error;
-      }
-      await new Promise<void>((resolve) => void this.#readers.push(resolve));
-    }
-    const event = this.#events[this.#next++]!;
-    if (this.#next === this.#events.length) {
-      this.#events = [];
-      this.#next = 0;
-      this.#letGo();
-    } else if (this.#next === MAX_WAITING) {
-      // A reader who is always a little behind would keep all that was read.
-      this.#events.splice(0, this.#next);
-      this.#next = 0;
-    }
-    return { value: event, done: false };
-  }
-
-  async return(): Promise<IteratorResult<RunEvent, void>> {
-    if (!this.#isOver) {
-      this.#isOver = true;
-      this.#leave.abort(new DOMException("Nobody reads the events of the run any more.", "AbortError"));
-    }
-    this.#wake();
-    this.#letGo();
-    return { value: undefined, done: true };
-  }
-}
