@@ -1,12 +1,12 @@
 import { isToolError } from "../errors.ts";
 import { approvalRule } from "../tool/policy.ts";
-import { lookUntilOver } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { aborted, type ActionEntry, type Call } from "./call.ts";
 import { startedRow, unknownRow, type ActionRow } from "./ledger.ts";
 import { outcomeOf, settle, type Outcome } from "./outcome.ts";
 import { inputOf, plan, resumePlanned, standingApproval, stillHolds, type Permit } from "./permit.ts";
+import { lookUntilOver } from "./look-until-over.ts";
 import { run, type EndedCall } from "./running.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 

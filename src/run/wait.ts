@@ -1,7 +1,8 @@
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
+import { lookUntilOver } from "../execute/look-until-over.ts";
 import { mayPass } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
-import { createWakeUp, lookUntilOver, pause } from "../time.ts";
+import { createWakeUp, pause } from "../time.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readEnd, readHeadEntry, readRun } from "./checkpoint.ts";
 import { isBusy, isNotWaiting, unknownRun } from "./errors.ts";

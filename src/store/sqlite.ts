@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isToolError, ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
-import { checkMs, pause } from "../time.ts";
+import { checkMs } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
@@ -108,7 +108,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
         if (isToolError(error)) throw error;
         if (!isBusy(error) || performance.now() >= giveUpAt) throw failed(name, verb, subject, error);
       }
-      await pause(1 + Math.random() * 20);
+      await new Promise((done) => setTimeout(done, 1 + Math.random() * 20));
     }
   }
 

@@ -1,7 +1,7 @@
 import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
-import { lookUntilOver } from "../../time.ts";
 import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import { lookUntilOver } from "../look-until-over.ts";
 import { remember } from "../remember.ts";
 import { asJson, checkDecision, decided } from "./decision.ts";
 import { notFound, notPending } from "./errors.ts";
