@@ -1,4 +1,4 @@
-import { putSurely } from "../../store/outlast.ts";
+import { isConflict } from "../../store/errors.ts";
 import { storeKey, type StoreEntry } from "../../store/store.ts";
 import { updateEntry } from "../../store/update.ts";
 import { ApprovalError } from "./errors.ts";
@@ -86,7 +86,13 @@ export function createApprovalRows({ store, namespace, retentionMs, onError }: A
     await store.put(openKey(request), mark);
     await store.put(idKey(request.id), { runId, invocationId });
     const record: CallRecord = { format: 1, requests: [...older.slice(-MAX_OLDER), request] };
-    const isAdded = (await putSurely(store, keyOf(request), record, version)) !== undefined;
+    let isAdded = true;
+    try {
+      await store.put(keyOf(request), record, { expectedVersion: version });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      isAdded = false;
+    }
     // An index entry leads to what is kept.
     for (const gone of isAdded ? older.slice(0, -MAX_OLDER) : [request]) await unindex(gone);
     return isAdded;
