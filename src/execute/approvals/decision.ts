@@ -1,6 +1,6 @@
 import { issuesText } from "../../errors.ts";
 import { parseJson } from "../../json/parse.ts";
-import { unknownKey } from "../../schema/json.ts";
+import { isRecord, kindOf, unknownKey } from "../../schema/json.ts";
 import type { Validation } from "../../schema/types.ts";
 import { toolList, type ToolSource } from "../../tool/tool-set.ts";
 import { ApprovalError } from "./errors.ts";
@@ -30,6 +30,10 @@ export function checkDecision(decision: Decision): void {
     throw new TypeError("an edited input teaches nothing: leave out always, or approve what was shown");
   }
   if (decision.reason !== undefined && typeof decision.reason !== "string") throw new TypeError("reason is a text");
+  // `false`, of a box that was not ticked, would grant what nobody granted.
+  if (decision.always !== undefined && !isRecord(decision.always)) {
+    throw new TypeError(`always is { where, ttlMs }, or {} for exactly this input; got ${kindOf(decision.always)}`);
+  }
 }
 
 /** The request after a decision. @throws ApprovalError `invalid_input` */

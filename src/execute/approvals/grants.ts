@@ -118,14 +118,14 @@ function isCovered(grant: GrantScope, input: unknown): boolean {
 
 /** Every given condition must hold. @throws TypeError for an unknown one, which may be meant to narrow the others */
 function covers({ where }: GrantScope, input: unknown): boolean {
-  const { equals, schema, ...unknown } = where;
+  const { equals = [], schema, ...unknown } = where;
   const others = Object.keys(unknown);
   if (others.length > 0) throw new TypeError(`there is no where.${others[0]}`);
-  if (equals === undefined && schema === undefined) throw new TypeError("it says nothing");
+  if (equals.length === 0 && schema === undefined) throw new TypeError("it says nothing");
   if (schema !== undefined && !isRecord(schema)) {
     throw new TypeError(`its schema is a JSON Schema object, got ${JSON.stringify(schema)}`);
   }
-  return (equals ?? []).every(isThere) && (schema === undefined || foreignSchema(schema).validate(input).ok);
+  return equals.every(isThere) && (schema === undefined || foreignSchema(schema).validate(input).ok);
 
   function isThere({ path, value }: GrantPlace): boolean {
     const found = valueAt(input, path);

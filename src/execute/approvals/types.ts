@@ -105,14 +105,18 @@ export interface Decision {
    */
   readonly editedInput?: unknown;
   readonly reason?: string | undefined;
-  /** Approve calls like this one from now on, once this one has succeeded. Not with an edited input. */
+  /**
+   * Approve calls like this one from now on, once this one has succeeded; `{}`: with exactly this input, for an hour.
+   * Not with an edited input.
+   */
   readonly always?: GrantOptions | undefined;
 }
 
 /** Which inputs a grant covers. Plain data, so that what is shown is what is stored and applied. */
 export type GrantScope = {
   /**
-   * `equals`: each of these places holds this value. `schema`: the input matches. If both are given, both must hold.
+   * `equals`: each of these places holds this value; at least one. `schema`: the input matches (`{}`: any input). If
+   * both are given, both must hold.
    */
   readonly where: {
     readonly equals?: readonly GrantPlace[] | undefined;

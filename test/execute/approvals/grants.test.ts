@@ -170,6 +170,7 @@ describe('"always allow" too wide', () => {
     ["a schema that cannot be read", { where: { schema: { $ref: "https://example.com/schema.json" } } }],
     ["a schema that is none", { where: { schema: "object" as never } }],
     ["a place that is none", { where: { equals: [{ path: ["constructor"], value: null }] } }],
+    ["no place", { where: { equals: [] } }],
     ["no list", { where: { equals: 5 as never } }],
     ["a schema that nests too deep", { where: { schema: nested(10_000) } }],
     ["a value that nests too deep", { where: { equals: [{ path: [], value: nested(10_000) }] } }],

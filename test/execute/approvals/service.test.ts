@@ -393,9 +393,13 @@ describe("deciding", () => {
     [{ decision: "approve", reason: 5 }],
     [{ decision: "approve", edited_input: { order: "A1", cents: 1 } }],
     [{ decision: "approve", id: undefined, expiresAt: 5 }],
+    ...[false, true, null, 0, "yes", []].map((always): [object] => [{ decision: "approve", always }]),
   ])("throws a TypeError for the decision %j", async (decision) => {
     const { id } = await service().request(ask());
-    await expect(service().decide(id, decision as never)).rejects.toThrow(TypeError);
+    const deciding = service().decide(id, decision as never);
+    await expect(deciding).rejects.toThrow(TypeError);
+    await expect(deciding).rejects.not.toThrow(/Cannot read/);
+    expect(await service().get(id)).toMatchObject({ status: "pending" });
   });
 });
 
