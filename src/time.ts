@@ -16,6 +16,12 @@ export function checkMs(name: string, ms: number): void {
   throw new TypeError(`${name} is ${got}. Expected milliseconds above 0, at most ${MAX_TIMER_MS}.`);
 }
 
+/** Checks a setting that is waited for, or not at all. @throws TypeError */
+export function checkDelayMs(name: string, ms: number): void {
+  if (typeof ms === "number" && ms >= 0) return;
+  throw new TypeError(`${name} is a number of milliseconds from 0, got ${String(ms)}.`);
+}
+
 /**
  * Starts a timer, and returns what stops it. When it fires, events that have already come are handled first: while this
  * process was busy, or stopped in a debugger, what is waited for may have come in time.

@@ -50,6 +50,18 @@ export interface ExecutionContext {
   readonly [key: string]: unknown;
 }
 
+/** Without one, what is meant would be another run, or all of them. @throws TypeError */
+export function checkRunId(taker: string, runId: unknown): void {
+  if (typeof runId === "string" && runId !== "") return;
+  throw new TypeError(`${taker} takes a runId, got ${kindOf(runId)}.`);
+}
+
+/** @throws TypeError */
+export function checkPrincipal(principal: Principal | undefined): void {
+  if (principal === undefined || (typeof principal?.id === "string" && principal.id !== "")) return;
+  throw new TypeError(`A principal is an object with an id: { id: "anna" }; got ${kindOf(principal)}.`);
+}
+
 /** @throws TypeError that says what to do, if the context makes no sense */
 export function checkContext(context: ExecutionContext): void {
   if (typeof context !== "object" || context === null) {
@@ -61,9 +73,7 @@ export function checkContext(context: ExecutionContext): void {
       `The context needs the runId of the run that the call belongs to, a text; got ${kindOf(runId)}.`,
     );
   }
-  if (principal !== undefined && (typeof principal?.id !== "string" || principal.id === "")) {
-    throw new TypeError(`A principal is an object with an id: { id: "anna" }; got ${kindOf(principal)}.`);
-  }
+  checkPrincipal(principal);
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new TypeError(`signal is an AbortSignal, got ${kindOf(signal)}.`);
   }

@@ -1,11 +1,11 @@
 import { storeKey, type Store } from "../store/store.ts";
 import { kindOf } from "../schema/json.ts";
 import type { Tool } from "../tool/tool.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, checkValue, type OptionNames } from "../tool/option-names.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { Call } from "./call.ts";
-import { checkContext, type ExecutionContext } from "./context.ts";
+import { checkContext, checkPrincipal, checkRunId, type ExecutionContext } from "./context.ts";
 import { Emitter, type EventListener } from "./emitter.ts";
 import { EventLog } from "./event-log.ts";
 import type { ToolEvent } from "./events.ts";
@@ -23,6 +23,19 @@ import { Undoer, type UndoOptions, type UndoOutcome, type UndoRunReport } from "
 import { unlessAborted } from "./unless-aborted.ts";
 
 const UNDO_OPTIONS: OptionNames<UndoOptions> = { retry: true, onFailure: true, signal: true };
+const ACTIONS_OPTIONS: OptionNames<WhichActions> = { invocationIds: true };
+const EVENTS_OPTIONS: OptionNames<WhichEvents> = { after: true, limit: true };
+
+/** Which of a run's actions. */
+interface WhichActions {
+  readonly invocationIds?: readonly string[] | undefined;
+}
+
+/** Which of a run's events. */
+interface WhichEvents {
+  readonly after?: number | undefined;
+  readonly limit?: number | undefined;
+}
 
 /**
  * Runs calls of models under rules: modes, policy, approval, time limits, history. Records each action before and
@@ -143,13 +156,14 @@ export class ToolExecutor {
     if (typeof actionId !== "string" || actionId === "") {
       throw new TypeError(`undo() takes the actionId of an outcome or event, got ${kindOf(actionId)}.`);
     }
-    checkOptionNames("undo()", options, UNDO_OPTIONS);
+    checkUndo("undo()", principal, options);
     return this.#undoer.undo(actionId, principal, options);
   }
 
   /** Undoes what can be undone of a run, last action first, and reports what could not be undone. */
   undoRun(runId: string, principal?: Principal, options: UndoOptions = {}): Promise<UndoRunReport> {
-    checkOptionNames("undoRun()", options, UNDO_OPTIONS);
+    checkRunId("undoRun()", runId);
+    checkUndo("undoRun()", principal, options);
     return this.#undoer.undoRun(runId, principal, options);
   }
 
@@ -158,10 +172,9 @@ export class ToolExecutor {
    *
    * @param options.invocationIds only these, as far as they exist: the cost depends on their number, not on the run's
    */
-  actions(
-    runId: string,
-    options: { readonly invocationIds?: readonly string[] | undefined } = {},
-  ): Promise<ActionInfo[]> {
+  actions(runId: string, options: WhichActions = {}): Promise<ActionInfo[]> {
+    checkRunId("actions()", runId);
+    checkOptionNames("actions()", options, ACTIONS_OPTIONS);
     return actionsOf(this.#deps.ledger, runId, options.invocationIds);
   }
 
@@ -173,6 +186,7 @@ export class ToolExecutor {
 
   /** The number of the last event of a run, 0 before the first: to read on from there. */
   position(runId: string): Promise<number> {
+    checkRunId("position()", runId);
     return this.#log.position(runId);
   }
 
@@ -186,11 +200,19 @@ export class ToolExecutor {
     return this.#deps.emitter.listen(listener);
   }
 
-  /** The events of a run after a number: what a listener has missed. Needs `storeEvents`. */
-  events(
-    runId: string,
-    { after = 0, limit }: { readonly after?: number | undefined; readonly limit?: number | undefined } = {},
-  ): Promise<ToolEvent[]> {
+  /**
+   * The events of a run after a number: what a listener has missed. Needs `storeEvents`.
+   *
+   * @param options.after default 0: from the first one
+   * @param options.limit at most so many. Default: all
+   */
+  events(runId: string, options: WhichEvents = {}): Promise<ToolEvent[]> {
+    checkRunId("events()", runId);
+    checkOptionNames("events()", options, EVENTS_OPTIONS);
+    const { after = 0, limit } = options;
+    if (!(typeof after === "number" && after >= 0)) {
+      throw new TypeError(`after is the number of an event, or 0; got ${JSON.stringify(after)}.`);
+    }
     return this.#log.read(runId, after, limit);
   }
 
@@ -200,6 +222,7 @@ export class ToolExecutor {
    * `unknown`.
    */
   async forget(runId: string): Promise<void> {
+    checkRunId("forget()", runId);
     // Approvals first: a used approval whose action is gone would let the call run again.
     await this.#deps.approvals?.forget?.(runId);
     // Actions before events: calls that still run then find no action, and emit nothing more; what they were just about
@@ -262,3 +285,9 @@ export class ToolExecutor {
 
 /** What the handler behind a use returns. */
 type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
+
+function checkUndo(taker: string, principal: Principal | undefined, options: UndoOptions): void {
+  checkPrincipal(principal);
+  checkOptionNames(taker, options, UNDO_OPTIONS);
+  checkValue("onFailure", options.onFailure, ["continue", "stop"]);
+}

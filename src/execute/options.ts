@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.ts";
-import { checkMs } from "../time.ts";
+import { checkDelayMs, checkMs } from "../time.ts";
 import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -56,7 +56,7 @@ export interface ToolExecutorOptions {
    * Default 30 s.
    */
   readonly leaseMs?: number | undefined;
-  /** The delay before the first retry, in milliseconds; doubles with each. Default 200. */
+  /** The delay before the first retry, in milliseconds; doubles with each, plus up to as much at random. Default 200. */
   readonly retryDelayMs?: number | undefined;
 }
 
@@ -133,10 +133,11 @@ export function checkExecutorOptions(options: ToolExecutorOptions): void {
   checkOptionNames("new ToolExecutor()", options, EXECUTOR_OPTIONS);
   checkServices("new ToolExecutor()", options);
   checkFunctions(options, "onEvent", "authorize", "mayUndo", "redact", "errorMessage", "executableDigest");
-  for (const name of ["timeoutMs", "leaseMs", "retryDelayMs"] as const) {
+  for (const name of ["timeoutMs", "leaseMs"] as const) {
     const value = options[name];
     if (value !== undefined) checkMs(name, value);
   }
+  checkDelayMs("retryDelayMs", options.retryDelayMs ?? 0);
   for (const name of ["concurrency", "maxOutputBytes"] as const) {
     const value = options[name];
     if (value !== undefined && !(typeof value === "number" && value > 0)) {

@@ -2,7 +2,7 @@ import { checkContext } from "../execute/context.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { getOwn, isRecord, kindOf } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, checkValue, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
 import type { ResumeOptions, RunContext, RunOptions, Step, StepChange } from "./types.ts";
@@ -21,14 +21,8 @@ export function checkRunOptions(options: RunOptions): void {
   // Providers refuse an empty text, and every later request with it in the history. Next to messages it is left out.
   if (input?.trim() === "" && !(Array.isArray(messages) && messages.length > 0))
     throw new TypeError("input is empty: there is nothing to say.");
-  for (const [name, other] of [
-    ["whenOpen", "cancel"],
-    ["whenBusy", "wait"],
-  ] as const) {
-    const { [name]: value = "refuse" } = options;
-    if (value === "refuse" || value === other) continue;
-    throw new TypeError(`${name} is "refuse" or "${other}", got ${JSON.stringify(value)}.`);
-  }
+  checkValue("whenOpen", options.whenOpen, ["refuse", "cancel"]);
+  checkValue("whenBusy", options.whenBusy, ["refuse", "wait"]);
   if (toolChoice !== undefined) checkedChoice(toolChoice);
   checkRunContext(options);
 }

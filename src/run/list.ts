@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.ts";
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, checkValue, type OptionNames } from "../tool/option-names.ts";
 import { headKey } from "./checkpoint.ts";
 import { readHead, type Head } from "./format.ts";
 import type { ListRuns, RunSummary } from "./types.ts";
@@ -26,6 +26,13 @@ export async function listRuns(store: Store, options: ListRuns): Promise<RunSumm
 
 const PAGE = 500;
 const OPTIONS: OptionNames<ListRuns> = { status: true, limit: true, after: true };
+const STATUSES: Readonly<Record<RunSummary["status"], true>> = {
+  running: true,
+  completed: true,
+  awaiting_tool_results: true,
+  awaiting_approval: true,
+  error: true,
+};
 
 /** `undefined` for one that cannot be read, or whose process died before it had stored the input. */
 function summaryOf(key: string, value: unknown): RunSummary | undefined {
@@ -41,7 +48,8 @@ function summaryOf(key: string, value: unknown): RunSummary | undefined {
 
 function checkedList(options: ListRuns): ListRuns {
   checkOptionNames("list()", options, OPTIONS);
-  const { limit } = options;
+  const { status, limit } = options;
+  checkValue("status", status, Object.keys(STATUSES));
   if (limit !== undefined && limit !== Infinity && !(Number.isSafeInteger(limit) && limit > 0)) {
     throw new TypeError(`limit is a whole number from 1, got ${String(limit)}.`);
   }

@@ -4,7 +4,7 @@ import { knownTools, type KnownTools } from "../execute/known-tools.ts";
 import { checkServices } from "../execute/options.ts";
 import type { Model } from "../model.ts";
 import type { Store } from "../store/store.ts";
-import { checkMs } from "../time.ts";
+import { checkDelayMs, checkMs } from "../time.ts";
 import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
@@ -105,9 +105,7 @@ function checkParts(options: OrchestratorOptions): void {
   if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
     throw new TypeError(`maxCutTurns is a whole number from 0, got ${maxCutTurns}.`);
   }
-  if (typeof retryDelayMs !== "number" || !(retryDelayMs >= 0)) {
-    throw new TypeError(`retryDelayMs is a number of milliseconds, got ${retryDelayMs}.`);
-  }
+  checkDelayMs("retryDelayMs", retryDelayMs);
   if (typeof model?.open !== "function") {
     throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
   }
@@ -121,4 +119,5 @@ function checkParts(options: OrchestratorOptions): void {
     throw new TypeError(`The executor asks the approvals it was made with, and has ${what}: give it this one.`);
   }
   checkFunctions(options, "onEvent", "trim", "prepareStep");
+  if (typeof options.validateResults !== "boolean") checkFunctions(options, "validateResults");
 }

@@ -43,6 +43,19 @@ export function checkFunctions<T extends object>(options: T, ...names: readonly 
   }
 }
 
+/**
+ * Refuses a value that is there and is none of these: a filter that nothing can match would find nothing.
+ *
+ * @throws TypeError
+ */
+export function checkValue(name: string, value: unknown, known: readonly string[]): void {
+  if (value === undefined || known.includes(value as string)) return;
+  const meant = typeof value === "string" ? didYouMean(value, known) : "";
+  const all = known.map((one) => JSON.stringify(one));
+  const choice = `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
+  throw new TypeError(`${name} is ${choice}, got ${JSON.stringify(value) ?? kindOf(value)}.${meant}`);
+}
+
 /** No option's name is longer. */
 const MAX_LENGTH = 64;
 

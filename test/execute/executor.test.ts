@@ -266,6 +266,20 @@ describe("execute()", () => {
       /principal/,
     ],
     ["undo without an id", (executor) => executor.undo(undefined as never), /actionId/],
+    ["the options of undo for who undoes", (executor) => executor.undo("r/1", { retry: true } as never), /principal/],
+    ["undo by a name", (executor) => executor.undo("r/1", "anna" as never), /principal/],
+    [
+      "an onFailure that is none",
+      (executor) => executor.undoRun("r", undefined, { onFailure: "halt" as never }),
+      /onFailure is "continue" or "stop", got "halt"/,
+    ],
+    ["undo of no run", (executor) => executor.undoRun(undefined as never), /undoRun\(\) takes a runId, got undefined/],
+    ["the actions of no run", (executor) => executor.actions(undefined as never), /takes a runId/],
+    ["actions by another name", (executor) => executor.actions("r", { ids: ["1"] } as never), /no option "ids"/],
+    ["the events of no run", (executor) => executor.events("" as never), /takes a runId, got an empty string/],
+    ["events after a text", (executor) => executor.events("r", { after: "3" as never }), /after is the number/],
+    ["events by another name", (executor) => executor.events("r", { from: 3 } as never), /no option "from"/],
+    ["the position of no run", (executor) => executor.position(undefined as never), /takes a runId/],
   ])("throws a TypeError for %s", (_, mistake, message) => {
     const { executor } = setup([counted().tool]);
     expect(() => mistake(executor)).toThrow(message);
@@ -284,6 +298,22 @@ describe("execute()", () => {
     ["nobody to ask", { tools: [], store: memoryStore(), approvals: {} }],
   ])("cannot be made with %s", (_, options) => {
     expect(() => new ToolExecutor(options as never)).toThrow(TypeError);
+  });
+
+  it("forgets no run that nobody has named", async () => {
+    const { executor } = setup([counted().tool]);
+    await expect(executor.forget(undefined as never)).rejects.toThrow(/forget\(\) takes a runId, got undefined/);
+  });
+
+  it("tries again at once where there is no delay", async () => {
+    let attempts = 0;
+    const execute = () => {
+      if (++attempts < 3) throw new Error("Not yet.");
+      return attempts;
+    };
+    const tool = counted({ effect: "read", retries: 2, execute }).tool;
+    const executor = new ToolExecutor({ tools: [tool], store: memoryStore(), retryDelayMs: 0 });
+    expect(await executor.execute(tool.use({}), RUN)).toMatchObject({ status: "completed", attempts: 3 });
   });
 
   it("refuses a use that was executed without it, and an invocation id that another call has", async () => {

@@ -94,6 +94,16 @@ describe.each<[string, () => Store | Promise<Store>, boolean]>([
   });
 });
 
+it("tells a status that no run can have from one that none has", async () => {
+  const orchestrator = new Orchestrator({ model: scripted(), store: memoryStore() });
+  expect(await orchestrator.list({ status: "running" })).toEqual([]);
+  await expect(orchestrator.list({ status: "complete" as never })).rejects.toThrow(
+    new TypeError(
+      'status is "running", "completed", "awaiting_tool_results", "awaiting_approval" or "error", got "complete". Did you mean completed?',
+    ),
+  );
+});
+
 it.each([[{ limit: 0 }], [{ limit: 1.5 }], [{ limit: "5" }], [{ after: "" }], [{ after: 5 }], ["5"], [null]])(
   "list(%j) is a caller's mistake",
   async (options) => {

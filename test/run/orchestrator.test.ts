@@ -395,6 +395,7 @@ describe("run()", () => {
     expect(() => new Orchestrator({ model, store, trim: "last" } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, prepareStep: {} } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, onEvent: 1 } as never)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, validateResults: "yes" } as never)).toThrow(/validateResults/);
     expect(() => new Orchestrator({ model, store, approvals: {} } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, executor: {} } as never)).toThrow(TypeError);
     const orchestrator = new Orchestrator({ model, store });

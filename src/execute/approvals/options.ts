@@ -1,6 +1,7 @@
 import type { Store } from "../../store/store.ts";
 import { checkFunctions, checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
 import type { ToolSource } from "../../tool/tool-set.ts";
+import { checkPrincipal } from "../context.ts";
 import { validateWith, type ValidateInput } from "./decision.ts";
 import { quiet } from "./errors.ts";
 import type { ApprovalAsk, ApprovalRequest, Principal } from "./types.ts";
@@ -95,14 +96,4 @@ export function checkAsk(ask: ApprovalAsk): void {
     throw new TypeError(`scope is a text, got ${typeof scope}`);
   }
   checkPrincipal(ask.requestedBy);
-}
-
-/** Without one, the requests of all runs would be meant. */
-export function checkRunId(taker: string, runId: unknown): void {
-  if (typeof runId !== "string" || runId === "") throw new TypeError(`${taker} takes a runId, got ${typeof runId}`);
-}
-
-export function checkPrincipal(principal: Principal | undefined): void {
-  if (principal === undefined || (typeof principal?.id === "string" && principal.id !== "")) return;
-  throw new TypeError("a principal is { id } with a text that is not empty");
 }

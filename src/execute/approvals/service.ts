@@ -1,6 +1,7 @@
 import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
-import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import { checkOptionNames, checkValue, type OptionNames } from "../../tool/option-names.ts";
+import { checkPrincipal, checkRunId } from "../context.ts";
 import { lookUntilOver } from "../look-until-over.ts";
 import { remember } from "../remember.ts";
 import { asJson, checkDecision, decided } from "./decision.ts";
@@ -11,8 +12,6 @@ import { MAX_SCOPES } from "./log.ts";
 import {
   checkAsk,
   checkDuration,
-  checkPrincipal,
-  checkRunId,
   settingsOf,
   type ApprovalServiceOptions,
   type ApprovalSettings,
@@ -26,6 +25,7 @@ import type {
   ApprovalGrant,
   ApprovalRequest,
   Approvals,
+  ApprovalStatus,
   AwaitOptions,
   Decision,
   ListApprovals,
@@ -34,6 +34,14 @@ import type {
 } from "./types.ts";
 
 const FILTER: OptionNames<ListApprovals> = { runId: true, status: true, scope: true, principal: true };
+const STATUSES: Readonly<Record<ApprovalStatus, true>> = {
+  pending: true,
+  approved: true,
+  denied: true,
+  expired: true,
+  void: true,
+};
+const AWAIT_OPTIONS: OptionNames<AwaitOptions> = { timeoutMs: true, signal: true };
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { scope: true, after: true, signal: true };
 
 /**
@@ -107,6 +115,7 @@ export class ApprovalService implements Approvals {
   }
 
   async await(requestId: string, options: AwaitOptions = {}): Promise<ApprovalRequest> {
+    checkOptionNames("await()", options, AWAIT_OPTIONS);
     const { timeoutMs = Infinity, signal } = options;
     if (!(typeof timeoutMs === "number" && timeoutMs >= 0)) {
       throw new TypeError(`timeoutMs is a number of milliseconds, got ${String(timeoutMs)}`);
@@ -145,6 +154,8 @@ export class ApprovalService implements Approvals {
   async list(filter: ListApprovals = {}): Promise<ApprovalRequest[]> {
     checkOptionNames("list()", filter, FILTER);
     const { runId, status, scope, principal } = filter;
+    checkValue("status", status, Object.keys(STATUSES));
+    checkPrincipal(principal);
     const isOpen = status === "pending" && runId === undefined;
     const requests: ApprovalRequest[] = [];
     for (const stored of isOpen ? await this.#open(scope) : await this.#rows.all(runId)) {
@@ -161,7 +172,10 @@ export class ApprovalService implements Approvals {
 
   async *subscribe(options: SubscribeOptions = {}): AsyncGenerator<ApprovalEvent, void, undefined> {
     checkOptionNames("subscribe()", options, SUBSCRIBE_OPTIONS);
-    const { scope = "default" } = options;
+    const { scope = "default", after = 0 } = options;
+    if (!(typeof after === "number" && after >= 0)) {
+      throw new TypeError(`after is the number of an event, or 0; got ${JSON.stringify(after)}.`);
+    }
     // Number what a process could not number before it died. That looks at everything that is open: once for many who
     // subscribe at about the same time, such as after a deployment.
     const last = this.#looks.get(scope);

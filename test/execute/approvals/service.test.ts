@@ -412,6 +412,18 @@ describe("waiting", () => {
     expect(() => service({ pollMs: ms as never })).toThrow(TypeError);
   });
 
+  it("throws a TypeError for what it does not know", async () => {
+    const { id } = await service().request(ask());
+    await expect(service().await(id, { timeout: 5 } as never)).rejects.toThrow(/Did you mean timeoutMs/);
+    for (const after of ["7", -1, NaN, null]) {
+      await expect(
+        service()
+          .subscribe({ after: after as never })
+          .next(),
+      ).rejects.toThrow(/after is the number/);
+    }
+  });
+
   it("leaves nothing with the caller's signal, whether it ends well or not", async () => {
     const { signal } = new AbortController();
     const { id } = await service().request(ask());
@@ -507,6 +519,14 @@ describe("waiting", () => {
 });
 
 describe("listing", () => {
+  it("tells a filter that nothing can match from one that nothing matches", async () => {
+    expect(await service().list({ status: "denied" })).toEqual([]);
+    await expect(service().list({ status: "open" as never })).rejects.toThrow(
+      'status is "pending", "approved", "denied", "expired" or "void", got "open".',
+    );
+    await expect(service().list({ principal: "ada" as never })).rejects.toThrow(/principal/);
+  });
+
   it('"only the first of several pending approvals is visible": list shows all after a cold start, in order', async () => {
     for (let at = 0; at < 15; at++) await service().request(ask({ invocationId: `${15 - at}` }));
     const listed = await service().list({ runId: "run_1", status: "pending" });
