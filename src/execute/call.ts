@@ -142,10 +142,7 @@ export class Call {
 
   async #end(version: number, row: ActionRow, cause?: unknown): Promise<Outcome | undefined> {
     if ((await this.put(row, version)) === undefined) return undefined;
-    const { approvals } = this.deps;
-    // A request that nobody needs to decide any more.
-    if (version > 0 && this.approval === undefined)
-      await approvals?.withdraw?.(this.runId, row.invocationId).catch(() => {});
+    if (version > 0 && this.approval === undefined) await this.#withdraw();
     this.invoked(version);
     return this.ended(row, undefined, cause);
   }
@@ -161,8 +158,14 @@ export class Call {
     return this.fail(version, "aborted", message, undefined, planned);
   }
 
-  /** It is on record already. The process that wrote it may have died before it emitted the end. */
-  replay(row: ActionRow, cause?: unknown): Outcome {
+  /** Nobody needs to decide about it any more. */
+  async #withdraw(): Promise<void> {
+    await this.deps.approvals?.withdraw?.(this.runId, this.use.invocationId).catch(() => {});
+  }
+
+  /** It is on record already. The process that wrote it may have died before it withdrew the request, or told of it. */
+  async replay(row: ActionRow, cause?: unknown): Promise<Outcome> {
+    if (row.attempts === 0) await this.#withdraw();
     this.catchUp(row);
     this.events.ended(row, undefined, true);
     return outcomeOf(this, row, { replayed: true, cause });

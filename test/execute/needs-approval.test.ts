@@ -10,7 +10,7 @@ import type { Adapter } from "../../src/adapter.ts";
 import { defineTool, ToolError, type Turn } from "../../src/index.ts";
 import { allow, ask, deny } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
-import { counted, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
+import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 const PAUSE = { ...RUN, waitForApproval: false };
 const APPROVE = { decision: "approve" } as const;
@@ -99,6 +99,31 @@ describe("a call that needs approval", () => {
     expect(await executor.execute(again(), RUN)).toMatchObject({ status: "failed", replayed: true });
     expect((await approvals.list()).map(({ status }) => status)).toEqual(["void"]);
     expect(ran).toHaveLength(0);
+  });
+
+  it("that was given up by a process that died then is asked about no more once it is executed again", async () => {
+    const { tool } = refund();
+    const store = memoryStore();
+    let isDead = false;
+    const dying: Store = {
+      ...failing(store, () => (isDead ? new Promise(() => {}) : undefined)),
+      async put(key, value, options) {
+        if (isDead) return new Promise(() => {});
+        const entry = await store.put(key, value, options);
+        isDead = key.startsWith("action/") && (value as { status?: string }).status === "failed";
+        return entry;
+      },
+    };
+    const first = setupWithApprovals([tool], { store: dying });
+    const again = () => tool.use({ n: 1 }, { invocationId: "a" });
+    const { approval }: any = await first.executor.execute(again(), PAUSE);
+    void first.executor.execute(again(), { ...RUN, abandon: true });
+    await until(() => isDead);
+    const { executor, approvals } = setupWithApprovals([tool], { store });
+    expect(await approvals.get(approval.id)).toMatchObject({ status: "pending" });
+    expect(await executor.execute(again(), RUN)).toMatchObject({ status: "failed", replayed: true });
+    expect(await approvals.get(approval.id)).toMatchObject({ status: "void" });
+    await expect(approvals.decide(approval.id, APPROVE)).rejects.toMatchObject({ code: "approval_void" });
   });
 
   it("is given up while the first one only begins to wait", async () => {
