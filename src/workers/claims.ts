@@ -23,7 +23,7 @@ export type ClaimEnd =
  * @throws ToolError `store_failed`: nobody knows whether it was started before
  */
 export async function claim(store: Store, idempotencyKey: string, worker: string): Promise<ClaimAnswer> {
-  const key = storeKey("job", idempotencyKey);
+  const key = claimKey(idempotencyKey);
   for (;;) {
     const own = await create<Claim>(store, key, { status: "started", worker, at: Date.now() });
     if (own !== undefined) {
@@ -37,4 +37,13 @@ export async function claim(store: Store, idempotencyKey: string, worker: string
     const entry = await store.get<Claim>(key);
     if (entry !== undefined) return entry.value;
   }
+}
+
+/** Only once no worker can be given the job again: without its record the write would be started a second time. */
+export async function forgetClaim(store: Store, idempotencyKey: string): Promise<void> {
+  await store.delete(claimKey(idempotencyKey));
+}
+
+function claimKey(idempotencyKey: string): string {
+  return storeKey("job", idempotencyKey);
 }

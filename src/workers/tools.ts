@@ -1,7 +1,8 @@
 import { Queue, QueueEvents, QueueEventsProducer, type Job, type JobsOptions } from "bullmq";
 import { ToolExecutor } from "../execute/executor.ts";
 import { EXECUTOR_OPTIONS, type ToolExecutorOptions } from "../execute/options.ts";
-import { storeKey } from "../store/store.ts";
+import { ToolError } from "../errors.ts";
+import { storeKey, type Store } from "../store/store.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -18,6 +19,7 @@ import {
   type BullmqPlace,
   type OurEvents,
 } from "./queue.ts";
+import { forgetClaim } from "./claims.ts";
 import { remoteTool } from "./remote.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -65,6 +67,10 @@ export interface BullmqTools {
  * const executor = new ToolExecutor({ tools: remote, store });
  */
 export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): BullmqTools {
+  return connected(tools, options).remote;
+}
+
+function connected(tools: ToolSource, options: BullmqToolsOptions) {
   const { queue: name, place, onError, end } = placeOf(options, "bullmqTools", TOOLS_OPTIONS);
   const { filter = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
   checkMs("pollMs", pollMs);
@@ -133,13 +139,13 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
     },
   };
   const known = new WeakMap<Tool, Tool>();
-  const remote = (tool: Tool): Tool => {
+  const remoteOf = (tool: Tool): Tool => {
     if (!known.has(tool)) known.set(tool, tool.mode === "internal" && filter(tool) ? remoteTool(tool, dispatch) : tool);
     return known.get(tool)!;
   };
-  return {
+  const remote: BullmqTools = {
     get tools() {
-      return toolList(tools).map(remote);
+      return toolList(tools).map(remoteOf);
     },
     async close() {
       await settlesWithin(HANG_UP_MS, waiting.close());
@@ -147,9 +153,22 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
       await Promise.all([queue, events, producer].map(hangUp));
     },
   };
+  return {
+    remote,
+    /** Deletes what the queue and the workers keep of a call, unless a worker may still be given its job. */
+    async forget(idempotencyKey: string, store: Store) {
+      const job = await queue.getJob(jobIdOf(idempotencyKey));
+      if (job !== undefined && job.finishedOn === undefined) return;
+      await job?.remove();
+      await forgetClaim(store, idempotencyKey);
+    },
+  };
 }
 
-/** A {@link ToolExecutor} whose tools are executed by workers. */
+/**
+ * A {@link ToolExecutor} whose tools are executed by workers. Its `forget(runId)` also deletes the run's jobs, and what
+ * the workers have recorded of its writes, if their store is the executor's.
+ */
 export interface BullmqExecutor extends ToolExecutor {
   /** Closes the connections, as in {@link BullmqTools}. */
   close(): Promise<void>;
@@ -166,10 +185,25 @@ export interface BullmqExecutor extends ToolExecutor {
 export function bullmqExecutor(options: ToolExecutorOptions & BullmqToolsOptions): BullmqExecutor {
   checkOptionNames("bullmqExecutor()", options, { ...EXECUTOR_OPTIONS, ...TOOLS_OPTIONS });
   const { connection, queue, prefix, onError, filter, context, jobOptions, pollMs, ...own } = options;
-  const remote = bullmqTools(own.tools, { connection, queue, prefix, onError, filter, context, jobOptions, pollMs });
-  const tools = { tools: () => remote.tools };
-  return Object.assign(new ToolExecutor({ ...own, tools }), { close: remote.close });
+  const place = { connection, queue, prefix, onError };
+  const { remote, forget } = connected(own.tools, { ...place, filter, context, jobOptions, pollMs });
+  const executor = new ToolExecutor({ ...own, tools: { tools: () => remote.tools } });
+  return Object.assign(executor, {
+    close: remote.close,
+    async forget(runId: string) {
+      const actions = await executor.actions(runId);
+      // The record says which jobs there are: it goes last.
+      const jobs = Promise.all(actions.map(({ actionId }) => forget(actionId, own.store)));
+      if (!(await settlesWithin(ANSWER_MS, jobs))) throw new ToolError("store_failed", NO_ANSWER);
+      await jobs;
+      await ToolExecutor.prototype.forget.call(executor, runId);
+    },
+  });
 }
+
+/** How long a queue may take to forget a run. */
+const ANSWER_MS = 10_000;
+const NO_ANSWER = "The queue does not answer: not all of the run was forgotten. Forget it again once it does.";
 
 /** How long the end of a job can be read, in seconds, by a process that resumes its call. */
 const KEPT = { age: 3_600 };

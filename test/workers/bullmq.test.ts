@@ -916,6 +916,29 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
     await worker.close();
   });
 
+  it("a run that is forgotten leaves nothing behind in queue and store, and a call that still runs is not begun twice", async () => {
+    const store = memoryStore();
+    work(toolsAt(file), { store });
+    const { executor, call } = callers(toolsAt(file), { store, storeEvents: false });
+    expect(await call("book", { ms: 1 }, {}, "same")).toMatchObject({ status: "completed" });
+    expect(await call("look", { ms: 1 }, {}, "a:b")).toMatchObject({ status: "completed" });
+    expect(await call("book", { ms: 1 }, { runId: "other" }, "same")).toMatchObject({ status: "completed" });
+    await executor.forget("run");
+    const left = (await store.list("")).map(({ key }) => key);
+    expect(left.filter((key) => !key.includes("other"))).toEqual([]);
+    expect(left).toContain(storeKey("job", "other/same"));
+    expect((await admin().getJobs()).map(({ id }) => id)).toEqual(["other/same"]);
+    expect(await call("book", { ms: 1 }, {}, "same")).toMatchObject({ status: "completed", replayed: false });
+    expect(notes(file).filter(({ what, key }) => what === "end" && key === "run/same")).toHaveLength(2);
+
+    const running = call("book", { ms: 600 }, {}, "long");
+    await noted(file, ({ what, key }) => what === "begin" && key === "run/long");
+    await executor.forget("run");
+    expect((await store.list("job/")).map(({ key }) => key)).toContain(storeKey("job", "run/long"));
+    expect(await running).toMatchObject({ status: "unknown" });
+    await expect(executor.forget(undefined as never)).rejects.toThrow(/takes a runId/);
+  });
+
   it.each(["order:5", "42", "-7", "NaN", "%3A", "a:b:c"])(
     "a key that is no id of BullMQ's (%s) is one of a job nevertheless: bullmq 4052, 3382",
     async (idempotencyKey) => {
