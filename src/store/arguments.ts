@@ -14,7 +14,7 @@ export function checkKey(key: string): void {
 }
 
 /** @throws TypeError */
-export function checkPrefix(prefix: string): void {
+function checkPrefix(prefix: string): void {
   if (prefix !== "" && (typeof prefix !== "string" || !KEY.test(prefix))) {
     throw new TypeError(
       `Not a prefix of keys: ${shown(prefix)}. Expected the beginning of a key, as storeKey() makes it.`,
@@ -29,8 +29,16 @@ export function endOf(prefix: string): string | undefined {
 }
 
 /** @throws TypeError */
-export function checkPut(key: string, { expectedVersion, ttlMs }: PutOptions): void {
+export function checkSubscribe(prefix: string, listener: unknown): void {
+  checkPrefix(prefix);
+  if (typeof listener !== "function") throw new TypeError(`The listener is ${shown(listener)}. Expected a function.`);
+}
+
+/** @throws TypeError */
+export function checkPut(key: string, options: PutOptions): void {
+  const { expectedVersion, ttlMs } = options;
   checkKey(key);
+  checkNames("put", options, PUT);
   checkVersion(expectedVersion, 0);
   const wrong = ttlMs !== undefined && ttlMs !== null && ttlMs !== "keep" && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS);
   if (wrong) throw new TypeError(`ttlMs is ${shown(ttlMs)}. Expected milliseconds above 0, "keep" or null.`);
@@ -40,14 +48,17 @@ export function checkPut(key: string, { expectedVersion, ttlMs }: PutOptions): v
 const MAX_TTL_MS = 1_000 * 365 * 86_400_000;
 
 /** @throws TypeError */
-export function checkDelete(key: string, { expectedVersion }: DeleteOptions): void {
+export function checkDelete(key: string, options: DeleteOptions): void {
   checkKey(key);
-  checkVersion(expectedVersion, 1);
+  checkNames("delete", options, DELETE);
+  checkVersion(options.expectedVersion, 1);
 }
 
 /** @throws TypeError */
-export function checkList(prefix: string, { after, limit }: ListOptions): void {
+export function checkList(prefix: string, options: ListOptions): void {
+  const { after, limit } = options;
   checkPrefix(prefix);
+  checkNames("list", options, LIST);
   if (after !== undefined) checkPrefix(after);
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {
     throw new TypeError(`limit is ${shown(limit)}. Expected a whole number of entries.`);
@@ -57,6 +68,18 @@ export function checkList(prefix: string, { after, limit }: ListOptions): void {
 function checkVersion(version: number | undefined, least: number): void {
   if (version !== undefined && !(Number.isSafeInteger(version) && version >= least)) {
     throw new TypeError(`expectedVersion is ${shown(version)}. Expected the version of an entry that was read.`);
+  }
+}
+
+const PUT: readonly string[] = ["expectedVersion", "ttlMs"] satisfies (keyof PutOptions)[];
+const DELETE: readonly string[] = ["expectedVersion"] satisfies (keyof DeleteOptions)[];
+const LIST: readonly string[] = ["after", "limit"] satisfies (keyof ListOptions)[];
+
+/** A condition with a typo in its name would be none: the write would replace whatever is there. */
+export function checkNames(verb: string, options: object, known: readonly string[]): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (known.includes(name) || value === undefined) continue;
+    throw new TypeError(`${verb}() has no option ${shown(name)}. It has ${known.join(", ")}.`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { parseJson } from "../json/parse.ts";
-import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { checkDelete, checkKey, checkList, checkPut, checkSubscribe, endOf } from "./arguments.ts";
 import { closed, conflict } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
 import { createSortedKeys } from "./sorted-keys.ts";
@@ -117,7 +117,7 @@ export function memoryStore(): Store {
     },
 
     async subscribe(prefix, listener) {
-      checkPrefix(prefix);
+      checkSubscribe(prefix, listener);
       assertOpen();
       const stop = listeners.add(prefix, listener);
       return async () => stop();

@@ -2,7 +2,7 @@ import { messageOf } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
-import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { checkDelete, checkKey, checkList, checkPut, checkSubscribe, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
 import { connectionOf, type IoRedisClient, type NodeRedisClient, type Subscription } from "./redis-clients.ts";
@@ -154,7 +154,7 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
     },
 
     async subscribe(prefix, listener) {
-      checkPrefix(prefix);
+      checkSubscribe(prefix, listener);
       // Added first, so that a listener leaving meanwhile does not close the connection.
       const stop = listeners.add(prefix, listener);
       const end = async () => {

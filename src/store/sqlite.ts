@@ -5,7 +5,7 @@ import { isToolError, ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { checkMs } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
-import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { checkDelete, checkKey, checkList, checkPut, checkSubscribe, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
 import type { ListOptions, PutOptions, Store, StoreEntry } from "./store.ts";
@@ -235,7 +235,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     },
 
     async subscribe(prefix, listener) {
-      checkPrefix(prefix);
+      checkSubscribe(prefix, listener);
       const stop = await run("subscribe to", prefix, () => {
         if (timer === undefined) startWatching();
         else tellChanges(); // for the others: a new listener only gets later writes

@@ -401,6 +401,11 @@ export function describeStore(driver: StoreDriver): void {
       ["a delete of nothing", (open) => open.delete("a", { expectedVersion: 0 })],
       ["a negative limit", (open) => open.list("a", { limit: -1 })],
       ["half an entry", (open) => open.list("a", { limit: 0.5 })],
+      ["a condition by another name", (open) => open.put("a", 2, { expectVersion: 0 } as never)],
+      ["a time by another name", (open) => open.put("a", 2, { ttl: 5 } as never)],
+      ["a delete under another condition", (open) => open.delete("a", { version: 99 } as never)],
+      ["a page from elsewhere", (open) => open.list("a", { from: "b" } as never)],
+      ["nobody who listens", (open) => open.subscribe("a", undefined as never)],
     ])("refuses %s", async (_, ask) => {
       await store.put("a", 1);
       await expect(ask(store)).rejects.toThrow(TypeError);

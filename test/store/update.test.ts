@@ -112,3 +112,11 @@ function slow(store: Store): Store {
     },
   };
 }
+
+it("refuses an option that it does not have", async () => {
+  const store = memoryStore();
+  await expect(updateEntry<number>(store, "n", () => 1, { ttl: 5 } as never)).rejects.toThrow(
+    'updateEntry() has no option "ttl". It has ttlMs, maxConflicts, signal.',
+  );
+  expect(await store.get("n")).toBeUndefined();
+});
