@@ -92,7 +92,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     );
   }
 
-  /** {@link resume} for the common case. */
+  /** Short for `resume(conversationId, { ...context, toolResults })`: see {@link resume}. */
   continueWithToolResults(
     conversationId: string,
     toolResults: readonly ToolResultInput[],

@@ -1,4 +1,5 @@
 /** A turn that was stopped, or lost, in the middle of its text: on every wire, through the official clients and HTTP. */
+import { join } from "node:path";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -7,13 +8,15 @@ import { textJson } from "../../adapters/text-json/index.ts";
 import { ToolError } from "../../src/errors.ts";
 import type { ReplayServer } from "../../src/replay/index.ts";
 import { Orchestrator, type OrchestrationResult, type RunEvent } from "../../src/run/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { memoryStore, storeKey } from "../../src/store/index.ts";
+import { sqliteStore } from "../../src/store/sqlite.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import type { NeutralTurn } from "./encode.ts";
 import { external, scripted, short } from "./script.ts";
 import { clientModels, serveTurns } from "./served.ts";
 import { iterate } from "../iterate.ts";
+import { temporary } from "../temporary.ts";
 
 const STORY = "Once upon a time there was";
 const call = { id: "call_1", name: "look", args: { n: 1 } };
@@ -276,6 +279,25 @@ describe("what is said while an answer is stopped", () => {
     expect((await first).error).toMatchObject({ code: "aborted" });
     const said = (await make().get("c"))!.messages.flatMap(({ role, content }) => (role === "user" ? [content] : []));
     expect([said[0], ...said.slice(1).toSorted()]).toEqual(["Go", "One", "Two"]);
+  });
+
+  it("may be stopped from another process, over the store, as the docs have it", async () => {
+    const path = join(temporary(), "runs.db");
+    const [here, there] = [sqliteStore(path), sqliteStore(path)];
+    const conversationId = "c/1";
+    const slow = new Orchestrator({ model: scripted({ text: STORY, pauseMs: 60_000 }), store: here });
+    const stop = new AbortController();
+    const unsubscribe = await here.subscribe(storeKey("stop", conversationId), () => stop.abort());
+    const stream = slow.stream({ conversationId, input: "Go", signal: stop.signal });
+    for await (const event of stream) {
+      if (event.type === "text-delta") await there.put(storeKey("stop", conversationId), Date.now(), { ttlMs: 60_000 });
+    }
+    await unsubscribe();
+    expect((await stream.result).error).toMatchObject({ code: "aborted" });
+    const next = new Orchestrator({ model: scripted({ text: "The end." }), store: there });
+    const { messages } = await next.run({ conversationId, input: "Go on", whenBusy: "wait", whenOpen: "cancel" });
+    expect(short(messages)).toEqual(["user", `say(${STORY})`, "user", "say(The end.)"]);
+    await Promise.all([here.close(), there.close()]);
   });
 
   it("is what it was when it began to wait", async () => {
