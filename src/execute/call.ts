@@ -127,7 +127,7 @@ export class Call {
   // Ends --------------------------------------------------------------------------------------------------------------
 
   async deny(version: number, denial: Denial, before = this.newRow()): Promise<Outcome | undefined> {
-    return this.#end(version, deniedRow(before, denial));
+    return this.#end(version, deniedRow(before, denial), denial.cause);
   }
 
   async fail(

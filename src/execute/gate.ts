@@ -1,3 +1,4 @@
+import { kindOf } from "../schema/json.ts";
 import { approvalRule, type PolicyContext } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
@@ -50,6 +51,8 @@ export type GateAnswer =
       readonly allowed?: readonly string[];
       /** The person whose answer it is. */
       readonly decidedBy?: string;
+      /** Why a rule gave no answer: for the application, and not stored. */
+      readonly cause?: unknown;
     }
   /** Without a message the question is the default one. */
   | { readonly decision: "ask"; readonly message: string | undefined };
@@ -82,10 +85,13 @@ export async function judge(
   if (authorize !== undefined) {
     try {
       verdict = await authorize({ ...call, input: snapshot(input) }, context);
-    } catch {
-      return failed("the policy failed");
+    } catch (error) {
+      return failed("the policy failed", error);
     }
-    if (!isVerdict(verdict)) return failed("the policy gave no answer");
+    if (!isVerdict(verdict)) {
+      const mistake = `authorize returns allow(), deny(reason) or ask(message), got ${kindOf(verdict)}.`;
+      return failed("the policy gave no answer", new TypeError(mistake));
+    }
     if (verdict.decision === "deny") {
       const message = verdict.reason || `${tool.name} is not allowed here.`;
       return { decision: "deny", reason: "policy", message };
@@ -95,17 +101,20 @@ export async function judge(
   try {
     const rule = approvalRule(tool);
     isNeeded = typeof rule === "function" ? await rule(snapshot(input), context) : rule;
-  } catch {
-    return failed("the rule whether it needs approval failed");
+  } catch (error) {
+    return failed("the rule whether it needs approval failed", error);
   }
-  if (typeof isNeeded !== "boolean") return failed("the rule whether it needs approval gave no answer");
+  if (typeof isNeeded !== "boolean") {
+    const mistake = `needsApproval of ${tool.name} returns true or false, got ${kindOf(isNeeded)}.`;
+    return failed("the rule whether it needs approval gave no answer", new TypeError(mistake));
+  }
   if (!isNeeded && verdict.decision !== "ask") return { decision: "allow" };
   const asked = verdict.decision === "ask" ? verdict.message : undefined;
   return { decision: "ask", message: asked ?? questionOf(tool, input) };
 }
 
-function failed(why: string): Denial {
-  return { decision: "deny", reason: "policy_failed", message: `${why}, so nothing was executed.` };
+function failed(why: string, cause: unknown): Denial {
+  return { decision: "deny", reason: "policy_failed", message: `${why}, so nothing was executed.`, cause };
 }
 
 function isVerdict(value: unknown): value is Verdict {

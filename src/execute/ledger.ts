@@ -115,7 +115,7 @@ export function editOf(approval: ApprovalRequest): Pick<ActionRow, "editedInput"
   return "editedInput" in approval ? { editedInput: approval.editedInput } : {};
 }
 
-export function deniedRow(row: ActionRow, { decision: _, message, ...why }: Denial): ActionRow {
+export function deniedRow(row: ActionRow, { decision: _, cause: __, message, ...why }: Denial): ActionRow {
   const code = why.reason === "unknown_tool" ? "unknown_tool" : "denied";
   return { ...row, status: "denied", endedAt: Date.now(), error: { code, message }, ...why };
 }

@@ -606,18 +606,24 @@ describe("authorize", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it.each<[string, object, object]>([
-    ["a policy that throws", { authorize: () => Promise.reject(new Error("db down")) }, {}],
-    ["a policy that says nothing", { authorize: () => undefined }, {}],
-    ["a policy that says true", { authorize: () => true }, {}],
-    ["a rule that throws", {}, { needsApproval: () => Promise.reject(new Error("no")) }],
-    ["a rule that says nothing", {}, { needsApproval: () => undefined }],
-  ])("%s denies", async (_, options, change) => {
+  it.each<[string, object, object, RegExp]>([
+    ["a policy that throws", { authorize: () => Promise.reject(new Error("db down")) }, {}, /^db down$/],
+    [
+      "a policy that says nothing",
+      { authorize: () => undefined },
+      {},
+      /^authorize returns allow\(\).* got undefined\.$/,
+    ],
+    ["a policy that says true", { authorize: () => true }, {}, /got a boolean/],
+    ["a rule that throws", {}, { needsApproval: () => Promise.reject(new Error("no")) }, /^no$/],
+    ["a rule that says nothing", {}, { needsApproval: () => undefined }, /^needsApproval of act returns .* undefined/],
+  ])("%s denies, and the application can see why", async (_, options, change, why) => {
     const { tool, ran } = counted(change);
-    const { executor } = setup([tool], options as never);
+    const { executor, events, store } = setup([tool], options as never);
     const outcome = await executor.execute(useOf(tool), RUN);
     expect(outcome).toMatchObject({ status: "denied", reason: "policy_failed" });
-    expect(errorOf(outcome).message).not.toContain("db down");
+    expect((errorOf(outcome).cause as Error).message).toMatch(why);
+    expect(JSON.stringify([errorOf(outcome).message, events, await store.list("")])).not.toMatch(/db down|cause/);
     expect(ran).toHaveLength(0);
   });
 
