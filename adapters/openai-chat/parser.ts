@@ -330,7 +330,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     const name = isCustom ? custom.name : entry.function?.name;
     const args = isCustom ? custom.input : entry.function?.arguments;
     const extras = extrasOf(entry, isCustom ? CUSTOM : undefined);
-    this.#call(position ?? indexOf(entry.index), entry.id, name, args, extras, position !== undefined);
+    // The end of free text cannot be seen: that of the turn decides.
+    const isComplete = position !== undefined && !isCustom;
+    this.#call(position ?? indexOf(entry.index), entry.id, name, args, extras, isComplete);
   }
 
   /** The form before `tool_calls`: one call per message, without an id. Servers that fill both fields mean one call. */

@@ -273,6 +273,21 @@ describe("openaiChat.parser()", () => {
     expect(turn.calls.map(({ argsText }) => argsText)).toEqual(["drop"]);
   });
 
+  it.each([
+    ["stop", "use"],
+    ["length", "truncated"],
+    ["content_filter", "truncated"],
+  ])("runs free text of a whole response that ended with %s only if it cannot have been cut", (finish_reason, what) => {
+    const custom = { id: "c_1", type: "custom", custom: { name: "write_sql", input: "DELETE FROM log" } };
+    const message = { role: "assistant", content: null, tool_calls: [custom] };
+    const whole = { object: "chat.completion", choices: [{ index: 0, message, finish_reason }] };
+    const events = openaiChat.parse(whole, { tools: [writeSql] });
+    const ends = events.flatMap((event) =>
+      event.type === "tool-use" ? ["use"] : event.type === "tool-error" ? [event.error.code] : [],
+    );
+    expect(ends).toEqual([what]);
+  });
+
   // https://github.com/HKUDS/nanobot/pull/1555, https://github.com/karthink/gptel/pull/1284
   it.each([
     ["with an index", true, "tool_calls", ["a", "b"]],
