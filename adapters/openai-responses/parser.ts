@@ -366,7 +366,9 @@ export class ResponsesParser implements Parser<unknown> {
         toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, lacks, "truncated"),
       );
     } else {
-      this.#sink.tool(toolChunk(0, item.key, undefined, name, text, !item.isBare, metadata, record));
+      // The end of free text cannot be seen: without a status, that of the response decides.
+      const isComplete = wire.type === "custom_tool_call" ? wire.status === "completed" : !item.isBare;
+      this.#sink.tool(toolChunk(0, item.key, undefined, name, text, isComplete, metadata, record));
     }
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiResponses, resultContent, type NativeTurn } from "../../adapters/openai-responses/index.ts";
+import { ToolCallError } from "../../src/errors.ts";
 import { jsonSchema } from "../../src/index.ts";
 import type { ToolChunk } from "../../src/stream/chunk.ts";
 import type { ProviderToolCall } from "../../src/stream/events.ts";
@@ -1109,6 +1110,24 @@ describe("the turn", () => {
     for (const rest of [[ended(0, whole), completed], [completedWith(whole)]]) {
       const turn = await turnOf([added(0, item), piece, ...rest]);
       expect(turn.calls).toMatchObject([{ outcome: { code: "truncated" } }]);
+    }
+  });
+
+  it.each([
+    ["completed", ToolUse],
+    ["incomplete", ToolCallError],
+  ])("runs free text without a status only if the response is complete: %s", async (status, outcome) => {
+    const item = {
+      type: "custom_tool_call",
+      id: "ctc_1",
+      call_id: "call_1",
+      name: "write_sql",
+      input: "DELETE FROM log",
+    };
+    const end = { type: `response.${status}`, response: { status, output: [item] } };
+    for (const events of [[added(0, { ...item, input: "" }), ended(0, item), end], [end]]) {
+      const turn = await turnOf(events);
+      expect(turn.calls[0]?.outcome).toBeInstanceOf(outcome);
     }
   });
 
