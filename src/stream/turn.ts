@@ -109,7 +109,9 @@ export class TurnReader {
     let outcome = buffer.append(chunk);
     const state = currentOf(buffer);
     if (state !== undefined) this.#announce(state, chunk);
-    for (; outcome !== undefined; outcome = buffer.next()) this.#release(outcome);
+    // Nobody has heard of a call that was withdrawn with its first chunk, such as one that was sent twice.
+    const untold = state?.isRetracted === true && !state.isAnnounced ? state.outcome : undefined;
+    for (; outcome !== undefined; outcome = buffer.next()) if (outcome !== untold) this.#release(outcome);
     if (state === undefined) {
       if (!isResultAlone(chunk)) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
     } else if (isProvidersResult(chunk)) this.#giveBack(state, chunk);

@@ -59,6 +59,17 @@ function end(turn: TurnReader, finish?: [FinishReason, string | null], isTermina
   return told(turn.take());
 }
 
+describe("a call that is sent twice, where ids are unique", () => {
+  it("is told once, since nobody has heard of the second", () => {
+    const turn = new TurnReader({ wire: "test", tools, uniqueIds: true });
+    turn.tool(call(0, "read", { id: "a" }));
+    turn.tool(call(1, "read", { id: "a", argsTextDelta: '{"n":0}' }));
+    turn.finish("tool-use", null);
+    turn.end();
+    expect(turn.take().map(({ type }) => type)).toEqual(["tool-input-start", "tool-input-delta", "tool-use", "finish"]);
+  });
+});
+
 describe("release", () => {
   it("of what only reads, or is eager, is at once; of the others at the clean end, in call order", () => {
     const turn = reader();
