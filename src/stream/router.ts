@@ -44,7 +44,7 @@ export class ToolRouter {
     const { callIndex } = chunk;
     const byIndex = callIndex === undefined ? undefined : routes.byIndex.get(callIndex);
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
-    if (bound !== undefined) {
+    if (bound !== undefined && !sharesId(bound, unnamed(routes, byIndex, chunk), chunk)) {
       // One id for two parallel calls: the second has its own index and name.
       const hasOwnIndex = byIndex === undefined && callIndex !== undefined && !!chunk.name;
       const isAnother = hasOwnIndex && !isSentAgain(bound, chunk) && !isPieceOf(bound, chunk);
@@ -56,7 +56,7 @@ export class ToolRouter {
     if (this.#begins(open, chunk)) return this.#openAfter(open, routes, chunk);
     if (id !== undefined) {
       const isItsOwn = !!chunk.argsTextDelta || !open.id;
-      if (isItsOwn) routes.byId.set(id, open);
+      if (isItsOwn) this.#identify(open, id, routes);
       routes.idAlone = isItsOwn ? undefined : id;
     }
     return (routes.open = open);
@@ -130,18 +130,21 @@ export class ToolRouter {
       return undefined;
     }
     state.headLength = chunk.argsTextDelta?.length ?? 0;
-    state.id = chunk.id || routes.idAlone || null;
+    const id = chunk.id || routes.idAlone;
     routes.idAlone = undefined;
-    if (state.id) {
-      // See wireId() in history.ts.
-      if (this.#isTaken(state.id, routes)) state.metadata = { sharesId: true };
-      routes.byId.set(state.id, state);
-    }
+    if (id) this.#identify(state, id, routes);
+    state.id = id ?? null;
     if (chunk.callIndex !== undefined) {
       state.callIndex = chunk.callIndex;
       routes.byIndex.set(chunk.callIndex, state);
     }
     return (routes.open = state);
+  }
+
+  #identify(state: CallState, id: string, routes: TurnRoutes): void {
+    // See wireId() in history.ts.
+    if (!state.id && this.#isTaken(id, routes)) (state.metadata ??= {})["sharesId"] = true;
+    routes.byId.set(id, state);
   }
 
   /** Whether an earlier call has an id, in whichever message of the stream. */
@@ -231,10 +234,21 @@ function continuesName(tools: NamedTools | undefined, state: CallState, piece: s
  * A new id: of the call that has the chunk's index, or, if the chunk has neither index nor name, of the one now open,
  * provided that call has no id yet or its ids change.
  */
-function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
-  const call = byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
+function awaitsId(routes: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
+  const call = unnamed(routes, byIndex, chunk);
   if (call === undefined || call.outcome !== undefined) return undefined;
   return !call.id || goesOnUnderAnotherId(call, chunk) ? call : undefined;
+}
+
+/** The call of a chunk if its id is left aside. */
+function unnamed({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
+  return byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
+}
+
+/** Whether a call that waits for its id gets that of an earlier one: a server may give all of them one, and late. */
+function sharesId(bound: CallState, call: CallState | undefined, { callIndex, argsTextDelta }: ToolChunk): boolean {
+  if (call === undefined || call === bound || call.id || call.mayBeClosed || !argsTextDelta) return false;
+  return callIndex !== undefined || bound.mayBeClosed;
 }
 
 /**

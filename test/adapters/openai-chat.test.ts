@@ -833,6 +833,17 @@ describe("openaiChat.assistantMessage()", () => {
     });
   });
 
+  it("gives two calls ids of their own, where the one that both have came late", async () => {
+    const late = (index: number) => [
+      calls({ index, type: "function", function: { name: "get_weather", arguments: "" } }),
+      calls({ index, id: "0", function: { arguments: `{"city":"${index}"}` } }),
+    ];
+    const turn = await read([...late(0), ...late(1), end], [getWeather]);
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input)).toEqual([{ city: "0" }, { city: "1" }]);
+    expect(messageOf(turn).tool_calls.map(({ id }) => id)).toEqual(["0", "0_1"]);
+    expect(openaiChat.toolResults(turn)).toMatchObject([{ tool_call_id: "0" }, { tool_call_id: "0_1" }]);
+  });
+
   it("gives a custom call back as free text", async () => {
     const [message] = openaiChat.assistantMessage(await readFixture("custom-tool"));
     const input = 'SELECT "name"\nFROM orders\nWHERE total > 100;';

@@ -101,6 +101,28 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "by its index, where the id comes late and is that of an earlier call",
+      [head(0, null, "f", ""), more(0, '{"x":1}', "0"), head(1, null, "g", ""), more(1, '{"y":2}', "0")],
+      [
+        ["0", "f", { x: 1 }],
+        ["0", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "as the one that waits for its id, where that is one of an earlier call and there is no index",
+      [
+        head(undefined, null, "f", ""),
+        more(undefined, '{"x":1}', "0"),
+        head(undefined, null, "g", ""),
+        more(undefined, '{"y":', "0"),
+        more(undefined, "2}", "0"),
+      ],
+      [
+        ["0", "f", { x: 1 }],
+        ["0", "g", { y: 2 }],
+      ],
+    ],
+    [
       "in its own turn",
       [
         { ...head(0, "a", "f", "{"), turnIndex: 0 },
