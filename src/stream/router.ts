@@ -52,7 +52,10 @@ export class ToolRouter {
     }
     if (isResultAlone(chunk)) return undefined;
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
-    if (open === undefined) return this.#open(routes, chunk);
+    if (open === undefined) {
+      const before = chunk.name ? undefined : unnamed(routes, byIndex, chunk);
+      return before?.isNamedAgain === true ? this.#openAfter(before, routes, chunk) : this.#open(routes, chunk);
+    }
     if (this.#begins(open, chunk)) return this.#openAfter(open, routes, chunk);
     if (id !== undefined) {
       const isItsOwn = !!chunk.argsTextDelta || !open.id;

@@ -122,6 +122,23 @@ describe("finds the call of a chunk", () => {
         ["0", "g", { y: 2 }],
       ],
     ],
+    ...[0, undefined].map((index): [string, ToolChunk[], unknown[]] => [
+      `by the head before its id, which repeats a name, whatever name comes next (index ${index})`,
+      [
+        head(index, null, "f", ""),
+        more(index, '{"x":1}', "a"),
+        head(index, null, "f", ""),
+        more(index, '{"x":1}', "b"),
+        head(index, null, "g", ""),
+        more(index, '{"y":', "c"),
+        more(index, "2}"),
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "f", { x: 1 }],
+        ["c", "g", { y: 2 }],
+      ],
+    ]),
     [
       "in its own turn",
       [
