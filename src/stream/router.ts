@@ -245,7 +245,13 @@ function awaitsId(routes: TurnRoutes, byIndex: CallState | undefined, chunk: Too
 
 /** The call of a chunk if its id is left aside. */
 function unnamed({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
-  return byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
+  if (byIndex !== undefined || chunk.callIndex !== undefined) return byIndex;
+  return !chunk.name || (open !== undefined && isHeadOf(open, chunk)) ? open : undefined;
+}
+
+/** Whether a call is only a head without an id, which a chunk repeats with its first arguments. */
+function isHeadOf({ id, name, args, ended }: CallState, chunk: ToolChunk): boolean {
+  return !id && name === chunk.name && args.isEmpty && !ended && !!chunk.argsTextDelta;
 }
 
 /** Whether a call that waits for its id gets that of an earlier one: a server may give all of them one, and late. */

@@ -140,6 +140,20 @@ describe("finds the call of a chunk", () => {
       ],
     ]),
     [
+      "by its name, where its id comes with its first arguments and there is no index",
+      [
+        head(undefined, null, "f", ""),
+        more(undefined, '{"x":', "a", "f"),
+        more(undefined, "1}", null, "f"),
+        head(undefined, null, "g", ""),
+        more(undefined, '{"y":2}', "b", "g"),
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
       "in its own turn",
       [
         { ...head(0, "a", "f", "{"), turnIndex: 0 },

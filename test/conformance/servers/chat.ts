@@ -80,7 +80,6 @@ export const chat = server({
     // So is the name with such an id, unless it goes on where the first left off.
     if (isOther && knobs.name === "always") return hasIndexes && !calls.some(({ input }) => isEmpty(input));
     if (isOther) return true;
-    if (knobs.id === "late" && knobs.name === "always" && !hasIndexes && knobs.index !== "always 0") return false;
     if (hasIds || (hasIndexes && knobs.id !== "always 0")) return true;
     // Whole calls without id and index: the same one twice is two.
     const areBare = knobs.id === "none" && hasNoIndex && knobs.isFolded;
