@@ -20,6 +20,7 @@ export class DataReader {
   readData(data: string, cut: boolean): unknown {
     if (this.hasFailed) return undefined;
     if (data === "[DONE]") return void this.options.onEvent(data); // no need to throw for it
+    if (data === "") return undefined; // nor for a keep-alive
     let value: unknown;
     try {
       value = parseJson(data);

@@ -10,6 +10,8 @@ import { valueIn } from "./value-template.ts";
 
 const LF = 10;
 const CR = 13;
+const D = 100;
+const E = 101;
 /** Longer than any event that has a template. */
 const NEAR = 8192;
 /** Most events are shorter than this. */
@@ -63,7 +65,7 @@ export class SseBody {
         at = next;
       } else if (at === 0 && isBetween && this.#takePlain(bytes, isKnown)) at = bytes.length;
       else {
-        const to = this.#isHopeless ? bytes.length : afterBlankLine(bytes, at);
+        const to = this.#isHopeless ? bytes.length : endOfPiece(bytes, at);
         const piece = at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to);
         if (!isBetween || piece === bytes || !this.#takePlain(piece, isKnown))
           (this.#reader ??= this.#createReader()).feed(piece, this.#offset + at);
@@ -110,7 +112,7 @@ export class SseBody {
     if (length > this.#maxEventBytes || bytes[length - 1] !== LF) return false;
     if (bytes[length - 2] !== LF && bytes[length - 3] !== LF) return false;
     // Many bytes may be many events: do not decode them just to find that out.
-    if (length > NEAR && afterBlankLine(bytes.subarray(0, GLANCE), 0) < GLANCE) return false;
+    if (length > NEAR && endOfPiece(bytes.subarray(0, GLANCE), 0) < GLANCE) return false;
     const text = decodeUtf8(bytes);
     const plain = text === undefined ? undefined : plainEventOf(text);
     if (plain === undefined) return false;
@@ -134,12 +136,21 @@ export class SseBody {
   }
 }
 
-/** After the next blank line; if none is near, the end of the bytes: what follows an event that long is long, too. */
-function afterBlankLine(bytes: Uint8Array, from: number): number {
+/**
+ * After the next blank line; if none is near, the end of the bytes: what follows an event that long is long, too.
+ * Comments and further blank lines are one piece, up to what may be an event in its usual form.
+ */
+function endOfPiece(bytes: Uint8Array, from: number): number {
   const near = bytes.length - from <= NEAR ? bytes : bytes.subarray(0, from + NEAR);
+  const isEvent = beginsEvent(bytes[from]);
   for (let at = near.indexOf(LF, from); at !== -1; at = near.indexOf(LF, at + 1)) {
-    if (near[at + 1] === LF) return at + 2;
-    if (near[at + 1] === CR && near[at + 2] === LF) return at + 3;
+    const next = near[at + 1] === LF ? at + 2 : near[at + 1] === CR && near[at + 2] === LF ? at + 3 : -1;
+    if (next !== -1 && (isEvent || beginsEvent(near[next]))) return next;
   }
   return bytes.length;
+}
+
+/** With a `data` or an `event` field: see plainEventOf(). */
+function beginsEvent(byte: number | undefined): boolean {
+  return byte === D || byte === E;
 }

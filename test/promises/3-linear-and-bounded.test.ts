@@ -7,6 +7,7 @@ import { defineTool, jsonSchema, ToolBuffer, type ToolChunk, type ToolUse } from
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { wires } from "../../bench/wires.ts";
 import type * as JsonFloor from "../../src/json/index.ts";
+import { createDecoder } from "../../src/wire/index.ts";
 import { makeTools, run } from "./support.ts";
 
 type Json = typeof JsonFloor;
@@ -118,6 +119,29 @@ describe.each(looks)("each character is read once, when the partial input %s", (
     expect(counted.live).toBeLessThanOrEqual(8 * text.length);
     expect(counted.scanned).toBeLessThanOrEqual(8 * text.length);
     expect(counted.parsed).toBeLessThanOrEqual(16 * text.length);
+  });
+});
+
+describe("bytes that are no event cost next to nothing", () => {
+  const event = 'data: {"a":1}\n\n';
+
+  it.each(["\n", "\r\n", ":\n\n", "id\n\n", ": ping\r\n\r\n", "retry: 3\n\n"])("%j, again and again", (unit) => {
+    const decode = vi.spyOn(TextDecoder.prototype, "decode");
+    const onEvent = vi.fn();
+    const decoder = createDecoder({ onEvent, onError: () => expect.unreachable() });
+    decoder.feed(new TextEncoder().encode(event + unit.repeat(100_000) + event));
+    expect(onEvent.mock.calls).toEqual([[{ a: 1 }], [{ a: 1 }]]);
+    // Not once for each.
+    expect(decode.mock.calls.length).toBeLessThan(200);
+    decode.mockRestore();
+  });
+
+  it("events without data are not parsed", () => {
+    const parse = vi.spyOn(JSON, "parse");
+    const decoder = createDecoder({ onEvent: vi.fn(), onError: () => expect.unreachable() });
+    decoder.feed(new TextEncoder().encode(event + "data:\n\n".repeat(1000)));
+    expect(parse.mock.calls.length).toBeLessThan(10);
+    parse.mockRestore();
   });
 });
 
