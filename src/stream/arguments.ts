@@ -203,9 +203,9 @@ export class Arguments {
     return this.#isJson(jsonOf(value));
   }
 
-  /** Whether the arguments of another call are the same; both calls have ended. */
-  equalsThoseOf(other: Arguments): boolean {
-    return this.text === other.text || (other.isClosed && this.equalsText(other.text));
+  /** The same text for all arguments that say the same; the call has ended. */
+  get said(): string {
+    return (this.custom || !this.isClosed ? undefined : this.#compact) ?? this.text;
   }
 
   /** Whether a text equals what already came. */
@@ -364,10 +364,15 @@ export class Arguments {
   /** Whether the arguments are closed and have this compact JSON. */
   #isJson(json: string | undefined): boolean {
     if (json === undefined || !this.isClosed) return false;
-    if (this.#values !== undefined) return json === this.#values.text;
+    return json === this.#compact;
+  }
+
+  /** The compact JSON of closed arguments. */
+  get #compact(): string | undefined {
+    if (this.#values !== undefined) return this.#values.text;
     // Only white space can have followed the text that was parsed: once closed, the value is final. Nothing is a copy
     // of a text that was dropped since.
-    return json === (this.#json ??= jsonOf(parse(this.text)?.value));
+    return (this.#json ??= jsonOf(parse(this.text)?.value));
   }
 
   /** `JSON.parse` of a possible copy; `undefined` if it is not JSON, or nests too deep to compare. */

@@ -10,7 +10,7 @@ import { decide } from "./decide.ts";
 import type { FinishReason } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
-import { bareName, goesOn, joinedName, ToolRouter, type NamedTools } from "./router.ts";
+import { bareName, goesOn, joinedName, Labels, ToolRouter, type NamedTools } from "./router.ts";
 import { runIdOf } from "./run-id.ts";
 
 export interface ToolBufferOptions {
@@ -68,12 +68,13 @@ export class ToolBuffer {
   /** Ended calls that were not handed out yet. */
   #settled: (ToolUse | ToolCallError)[] = NONE;
   readonly #router: ToolRouter;
+  /** By position, including retracted ones. */
   readonly #states: CallState[] = [];
-  #opened = 0;
   readonly #tools: NamedTools | undefined;
   readonly #repair: RepairPolicy | undefined;
   readonly #namespaced: RegExp | undefined;
-  readonly #uniqueIds: boolean;
+  /** With `uniqueIds`: settled calls by id; where several share one, by all that they say. */
+  readonly #unique: Labels<string, CallState | Map<string, CallState>> | undefined;
   #overflow: ToolCallError | undefined;
   readonly runId: string;
   readonly limits: Limits;
@@ -93,19 +94,20 @@ export class ToolBuffer {
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);
     this.#namespaced = options.namespaced;
-    this.#uniqueIds = options.uniqueIds === true;
+    if (options.uniqueIds === true) this.#unique = new Labels();
     if (tools !== undefined) this.#tools = toolsByEachName(tools, options.toolName);
     this.#router = new ToolRouter(this.#tools, (turnIndex, chunk) => this.#open(turnIndex, chunk));
   }
 
   /** Every call so far, in the order in which they began. */
   get calls(): readonly ToolCall[] {
-    return this.#states.map((state) => state.call);
+    return this.#present().map((state) => state.call);
   }
 
   /** Every call so far that cannot be executed. */
   get errors(): readonly ToolCallError[] {
-    const errors = this.#states.map((state) => state.outcome).filter((outcome) => outcome instanceof ToolCallError);
+    const outcomes = this.#present().map((state) => state.outcome);
+    const errors = outcomes.filter((outcome) => outcome instanceof ToolCallError);
     return this.#overflow === undefined ? errors : [...errors, this.#overflow];
   }
 
@@ -121,8 +123,7 @@ export class ToolBuffer {
 
   /** The call with an invocation id; `undefined` if there is none. */
   call(invocationId: string): ToolCall | undefined {
-    // From the end, since mostly the call that has just ended is asked for.
-    return this.#states.findLast((state) => state.invocationId === invocationId)?.call;
+    return this.#find(invocationId)?.call;
   }
 
   /** The live partial input of the call with an invocation id; `undefined` if there is none. */
@@ -148,7 +149,7 @@ export class ToolBuffer {
       if (!before.isRetracted) this.#apply(before, chunk);
       return this.next();
     }
-    const opened = this.#opened;
+    const opened = this.#states.length;
     const state = this.#router.route(chunk);
     this.#current = state;
     if (state === undefined || state.isRetracted) return this.next();
@@ -157,7 +158,7 @@ export class ToolBuffer {
     // A chunk for a call that began earlier proves nothing: calls may be interleaved.
     if (before !== undefined && before !== state && isOpen(before) && before.mayBeClosed) {
       const { args, ended } = before;
-      const isOver = ended || (this.#opened > opened && args.isClosed && !args.isPlaceholder && !args.isPatched);
+      const isOver = ended || (this.#states.length > opened && args.isClosed && !args.isPlaceholder && !args.isPatched);
       // A call without a name waits for one.
       if (isOver && before.name !== null) this.#settle(before);
     }
@@ -191,8 +192,7 @@ export class ToolBuffer {
    */
   end(finish?: FinishReason): (ToolUse | ToolCallError)[] {
     this.#ended = true;
-    // Over a copy, since a repeated call is removed.
-    for (const state of this.#states.slice()) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
+    for (const state of this.#states) if (isOpen(state)) this.#settleAtEnd(state, finish);
     const rest = inCallOrder(this.#settled);
     this.#settled = NONE;
     return rest;
@@ -203,22 +203,27 @@ export class ToolBuffer {
    * @returns the call; `undefined` if there is none with this id.
    */
   retract(invocationId: string): ToolCall | undefined {
-    const state = this.#states.find((each) => each.invocationId === invocationId);
+    const state = this.#find(invocationId);
     if (state === undefined) return undefined;
-    this.#remove(state);
+    state.isRetracted = true;
     this.#settled = this.#settled.filter((outcome) => outcome.invocationId !== invocationId);
     return state.call;
   }
 
-  #remove(state: CallState): void {
-    this.#states.splice(this.#states.indexOf(state), 1);
-    state.isRetracted = true;
+  #present(): CallState[] {
+    return this.#states.filter((state) => !state.isRetracted);
+  }
+
+  #find(invocationId: string): CallState | undefined {
+    // An invocation id ends with the position.
+    const state = this.#states[Number(invocationId.slice(invocationId.lastIndexOf("-") + 1))];
+    return state?.invocationId === invocationId && !state.isRetracted ? state : undefined;
   }
 
   #open(turnIndex: number, chunk: ToolChunk): CallState | undefined {
     if (this.#overflow !== undefined) return undefined;
     const { limits } = this;
-    const position = this.#opened;
+    const position = this.#states.length;
     const state = new CallState(`${this.runId}-${turnIndex}-${position}`, turnIndex, position, limits);
     if (position >= limits.maxCalls) {
       state.id = chunk.id ?? null;
@@ -229,7 +234,6 @@ export class ToolBuffer {
     }
     state.args.verbatim = chunk.verbatim === true;
     this.#states.push(state);
-    this.#opened++;
     return state;
   }
 
@@ -261,7 +265,7 @@ export class ToolBuffer {
     if (chunk.metadata !== undefined) addMetadata(state, chunk.metadata);
     // What was released may have run with the arguments it had then: it keeps them, and its own outcome.
     if (!(outcome instanceof ToolUse) || state.isReleased || outcome.executed) {
-      if (chunk.errorType === "withdrawn") this.#remove(state);
+      if (chunk.errorType === "withdrawn") state.isRetracted = true;
       return;
     }
     // The provider rejects the call that it sent.
@@ -293,7 +297,7 @@ export class ToolBuffer {
 
   #fail(state: CallState, chunk: ToolChunk): void {
     this.#put(state, givenUp(state, chunk));
-    if (chunk.errorType === "withdrawn") this.#remove(state);
+    if (chunk.errorType === "withdrawn") state.isRetracted = true;
   }
 
   #settleAtEnd(state: CallState, finish: FinishReason | undefined): void {
@@ -311,10 +315,26 @@ export class ToolBuffer {
   }
 
   #settle(state: CallState): void {
-    // Over all calls, since an id may come late.
-    const isCopy = this.#uniqueIds && state.id && this.#states.some((other) => isSameCall(state, other));
-    if (isCopy) this.#fail(state, { error: "it repeats an earlier one, with its id", errorType: "withdrawn" });
+    if (this.#isCopy(state))
+      this.#fail(state, { error: "it repeats an earlier one, with its id", errorType: "withdrawn" });
     else this.#put(state, decide(state, this.#tools, this.#repair));
+  }
+
+  /** Whether a call repeats another one with the same id that will run or has run. Only now are ids final. */
+  #isCopy(state: CallState): boolean {
+    const { id } = state;
+    if (this.#unique === undefined || !id) return false;
+    let same = this.#unique.get(id);
+    if (same === undefined) {
+      this.#unique.set(id, state);
+      return false;
+    }
+    if (same instanceof CallState) this.#unique.set(id, (same = new Map([[saidBy(same), same]])));
+    const said = saidBy(state);
+    const other = same.get(said);
+    if (other?.outcome instanceof ToolUse && !other.isRetracted) return true;
+    same.set(said, state);
+    return false;
   }
 
   #put(state: CallState, outcome: ToolUse | ToolCallError): void {
@@ -332,9 +352,8 @@ function isOpen({ outcome, isRetracted }: CallState): boolean {
   return outcome === undefined && !isRetracted;
 }
 
-/** Whether a call repeats another one with the same id that will run or has run. */
-function isSameCall({ id, name, args }: CallState, other: CallState): boolean {
-  return other.id === id && other.outcome instanceof ToolUse && other.name === name && args.equalsThoseOf(other.args);
+function saidBy({ name, args }: CallState): string {
+  return `${JSON.stringify(name)} ${args.said}`;
 }
 
 /** Whether a chunk that came after its call was complete says anything beyond what the call said. */

@@ -194,16 +194,16 @@ interface TurnRoutes {
 }
 
 /** A map of calls that allocates nothing for the first one: most turns have no other. */
-class Labels<Label> {
+export class Labels<Label, Call = CallState> {
   #first: Label | undefined;
-  #call: CallState | undefined;
-  #others: Map<Label, CallState> | undefined;
+  #call: Call | undefined;
+  #others: Map<Label, Call> | undefined;
 
-  get(label: Label): CallState | undefined {
+  get(label: Label): Call | undefined {
     return label === this.#first ? this.#call : this.#others?.get(label);
   }
 
-  set(label: Label, call: CallState): void {
+  set(label: Label, call: Call): void {
     this.#first ??= label;
     if (label === this.#first) this.#call = call;
     else (this.#others ??= new Map()).set(label, call);

@@ -181,7 +181,8 @@ export class TurnReader {
     const rest = this.#buffer.end(ending);
     turn.finishReason = this.#neutralReason(hasFailed ? undefined : ending);
     const isCleanEnd = !hasFailed && isClean(turn.finishReason);
-    const outcomes = this.#held.length === 0 ? rest : inCallOrder([...this.#held, ...rest]);
+    const held = this.#held.filter((outcome) => this.#stands(outcome));
+    const outcomes = held.length === 0 ? rest : inCallOrder([...held, ...rest]);
     for (const outcome of outcomes) {
       if (outcome instanceof ToolCallError) this.#say({ type: "tool-error", error: outcome });
       else if (isCleanEnd || (!hasFailed && outcome.tool.eager)) this.#releaseUse(outcome);
@@ -248,13 +249,16 @@ export class TurnReader {
   }
 
   #release(outcome: ToolUse | ToolCallError): void {
-    // A call that was handed out and then turned out to have more arguments: the error takes its place.
-    if (this.#held.length > 0) this.#held = this.#held.filter((held) => held.invocationId !== outcome.invocationId);
     if (outcome instanceof ToolCallError) {
       if (outcome.code === "unknown_tool") this.#held.push(outcome);
       else this.#say({ type: "tool-error", error: outcome });
     } else if (outcome.tool.eager) this.#releaseUse(outcome);
     else this.#held.push(outcome);
+  }
+
+  /** Not if its call turned out to have more arguments, so that an error took its place, or to be the provider's. */
+  #stands(outcome: ToolUse | ToolCallError): boolean {
+    return this.#buffer.call(outcome.invocationId)?.outcome === outcome;
   }
 
   #releaseUse(use: ToolUse): void {
@@ -291,7 +295,6 @@ export class TurnReader {
   #giveBack({ call, isRetracted }: CallState, chunk: ToolChunk): void {
     if (isRetracted) return;
     this.#buffer.retract(call.invocationId);
-    this.#held = this.#held.filter((held) => held.invocationId !== call.invocationId);
     this.providerTool({
       id: call.id,
       name: call.name ?? "",

@@ -7,6 +7,7 @@ import { defineTool, jsonSchema, ToolBuffer, type ToolChunk, type ToolUse } from
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { wires } from "../../bench/wires.ts";
 import type * as JsonFloor from "../../src/json/index.ts";
+import { TurnReader } from "../../src/stream/turn.ts";
 import { createDecoder } from "../../src/wire/index.ts";
 import { makeTools, run } from "./support.ts";
 
@@ -142,6 +143,29 @@ describe("bytes that are no event cost next to nothing", () => {
     decoder.feed(new TextEncoder().encode(event + "data:\n\n".repeat(1000)));
     expect(parse.mock.calls.length).toBeLessThan(10);
     parse.mockRestore();
+  });
+});
+
+describe("calls cost the same, however many there are", () => {
+  const count = 1000;
+
+  it.each<[string, (i: number) => ToolChunk]>([
+    ["with an id each", (i) => ({ id: `id${i}`, argsTextDelta: `{"i":${i}}` })],
+    ["with one id", (i) => ({ id: "id", argsTextDelta: `{"i":${i}}` })],
+  ])("%s, held until the end", (_, chunkOf) => {
+    const searches = (["some", "find", "findLast", "filter"] as const).map((name) => vi.spyOn(Array.prototype, name));
+    const reader = new TurnReader({ wire: "x", tools, limits: { maxCalls: count }, uniqueIds: true });
+    for (let i = 0; i < count; i++) reader.tool({ callIndex: i, name: "write", done: true, ...chunkOf(i) });
+    reader.finish("tool-use", "x");
+    reader.terminal();
+    reader.end();
+    const events = reader.take();
+    let searched = 0;
+    for (const { mock } of searches) for (const list of mock.contexts) searched += (list as unknown[]).length;
+    vi.restoreAllMocks();
+    expect(events.filter(({ type }) => type === "tool-use")).toHaveLength(count);
+    expect(searched).toBeLessThan(20 * count);
+    expect(counted.parsed).toBeLessThan(100 * count);
   });
 });
 
