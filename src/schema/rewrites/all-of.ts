@@ -2,7 +2,7 @@ import type { Rewrite } from "../lower.ts";
 import { binding, IN_PLACE, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { lossOf, mergeSchemas } from "./merge.ts";
+import { lossOf, mergeAll, mergeSchemas } from "./merge.ts";
 import { branchesOf } from "../fields.ts";
 
 /** How many references may be merged inside the targets of others: they multiply. */
@@ -36,12 +36,12 @@ export const foldAllOf: Rewrite = {
     const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, lossOf(lose, "allOf and in a part"));
     const fold = (given: JsonSchema): JsonSchema => {
       if (!Array.isArray(given["allOf"])) return given;
-      let merged = without(given, ["allOf"]);
+      const parts = [without(given, ["allOf"])];
       for (const branch of branchesOf(given, "allOf")) {
         if (branch === true) continue;
         const { $ref: ref, ...beside } = branch === false ? {} : branch;
         if (branch === false) lose("A part that nothing fits is left out.");
-        else if (typeof ref !== "string" || isOnly(branch, given)) merged = merge(merged, fold(branch));
+        else if (typeof ref !== "string" || isOnly(branch, given)) parts.push(fold(branch));
         else if (isTooMuch(ref)) {
           lose(`${ref} is recursive, or holds too many others: its siblings are left out.`);
           return { $ref: ref };
@@ -49,10 +49,10 @@ export const foldAllOf: Rewrite = {
           open.add(ref);
           const target = foldAll(without(resolve(ref) ?? {}, ["$defs", "definitions"]));
           open.delete(ref);
-          merged = merge(merged, merge(beside, target));
+          parts.push(merge(beside, target));
         }
       }
-      return merged;
+      return mergeAll(parts, merge);
     };
     const foldAll = (given: JsonSchema): JsonSchema => {
       const merged = fold(given);

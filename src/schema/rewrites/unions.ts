@@ -4,7 +4,7 @@ import type { Rewrite, RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, binding, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
-import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
+import { commonTypes, lossOf, mergeAll, mergeSchemas, type Conflict } from "./merge.ts";
 import { branchesOf, isObjectNode, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
@@ -107,10 +107,9 @@ export const flattenRootUnion: Rewrite = {
     if (branches.length !== 1) {
       lose(`A union at the root becomes one object with the properties of all ${branches.length} branches.`);
     }
-    const [first, ...others] = objects;
     const flat = {
       ...without(node, binding(node)),
-      ...(others.reduce(eitherObject, first ?? {}) as object),
+      ...(objects.length > 0 && mergeAll(objects, eitherObject)),
       type: "object",
       ...($defs !== undefined && { $defs }),
       ...(definitions !== undefined && { definitions }),
