@@ -2,7 +2,7 @@
 export interface Limits {
   /** Characters (UTF-16 units) of one call's arguments. Default 16 Mi. */
   readonly maxArgumentsLength: number;
-  /** Nesting of one call's arguments. Default 128. */
+  /** Nesting of one call's arguments. Default 128, at most 1000. */
   readonly maxDepth: number;
   /** Calls in one stream. Default 128. */
   readonly maxCalls: number;
@@ -16,6 +16,9 @@ const DEFAULTS: Limits = {
   maxCalls: 128,
   maxEventBytes: 32 * 1024 * 1024,
 };
+
+/** Whatever walks the arguments, here or in a handler, takes a piece of the stack for each level. */
+const MOST_DEPTH = 1000;
 
 /** @throws TypeError for a limit that is not a positive number, or that does not exist. */
 export function resolveLimits(given: Partial<Limits> | undefined): Limits {
@@ -33,5 +36,6 @@ export function resolveLimits(given: Partial<Limits> | undefined): Limits {
     }
     limits[name as keyof Limits] = value;
   }
+  limits.maxDepth = Math.min(limits.maxDepth, MOST_DEPTH);
   return limits;
 }

@@ -839,6 +839,14 @@ describe("misuse", () => {
     expect(make).toThrow(TypeError);
   });
 
+  it.each([100_000, Infinity])("a depth of %d does not overflow the stack: the call fails alone", (maxDepth) => {
+    const buffer = new ToolBuffer(tools, { limits: { maxDepth } });
+    const deep = `{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}`;
+    const outcome = buffer.append(call("anything", deep, { callIndex: 0, id: "a", done: true }));
+    expect(outcome).toMatchObject({ code: "too_large", message: expect.stringContaining("deeper than 1000 levels") });
+    expect(buffer.append(call("anything", "{}", { callIndex: 1, id: "b", done: true }))).toMatchObject({ input: {} });
+  });
+
   it("is not a limit that is undefined: the default holds", () => {
     const buffer = new ToolBuffer(tools, { limits: { maxCalls: undefined, maxDepth: 5 } as never });
     expect(buffer.limits).toEqual({ ...new ToolBuffer(tools).limits, maxDepth: 5 });
