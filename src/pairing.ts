@@ -104,7 +104,8 @@ function bringBack<Message>(groups: readonly Group<Message>[]): void {
   /** For each id of calls without a result, the groups of those calls, latest last. */
   const open = new Map<string, Group<Message>[]>();
   for (const group of groups) {
-    const late = group.results.filter(({ id }) => id !== "" && !group.calls.some((call) => call.id === id));
+    const ids = new Set(group.calls.map(({ id }) => id));
+    const late = group.results.filter(({ id }) => id !== "" && !ids.has(id));
     for (const result of late) {
       const earlier = open.get(result.id)?.pop();
       if (earlier === undefined) continue;

@@ -8,6 +8,7 @@ import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Conversation } from "../../src/model.ts";
+import { pairMessages } from "../../src/pairing.ts";
 import { loadFixture } from "../fixtures.ts";
 
 /** How a wire writes a history. */
@@ -461,4 +462,27 @@ it.each<[string, Conversation, object, RegExp]>([
 ])("%s: refuses a message in another form", (_, { pair }, message, why) => {
   expect(() => pair([message])).toThrow(TypeError);
   expect(() => pair([message])).toThrow(why);
+});
+
+it("looks at each call a few times, however many a turn has", () => {
+  let looks = 0;
+  const all = Array.from({ length: 1000 }, (_, index) => ({
+    name: "t",
+    message: { isModels: false },
+    get id() {
+      looks++;
+      return `id${index}`;
+    },
+  }));
+  const messages: any[] = [
+    { isModels: true, calls: all },
+    { isModels: false, results: all },
+  ];
+  const paired = pairMessages(messages, {
+    parts: (message) => message,
+    missing: () => ({}),
+    joinsTurns: false,
+  });
+  expect(paired).toHaveLength(2);
+  expect(looks).toBeLessThan(30 * 1000);
 });
