@@ -9,13 +9,7 @@ import { notFound, notPending } from "./errors.ts";
 import { createApprovalEvents, type ApprovalEvents } from "./events.ts";
 import { createApprovalGrants, type ApprovalGrants } from "./grants.ts";
 import { MAX_SCOPES } from "./log.ts";
-import {
-  checkAsk,
-  checkDuration,
-  settingsOf,
-  type ApprovalServiceOptions,
-  type ApprovalSettings,
-} from "./options.ts";
+import { checkAsk, checkDuration, settingsOf, type ApprovalServiceOptions, type ApprovalSettings } from "./options.ts";
 import { checkMayDecide, mayDecide } from "./rights.ts";
 import { createApprovalRows, type ApprovalRows } from "./rows.ts";
 import { approvalDigest, checkApproved } from "./trust.ts";
