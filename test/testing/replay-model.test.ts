@@ -34,17 +34,18 @@ it("says so, where the answer before it was cut or is of another wire, since a l
   );
 });
 
-/** The rows of `docs/replay.md`: a wire, and a whole answer of it that calls a tool. */
+/** By wire, a whole answer that calls a tool: a table of `docs/replay.md`. */
 const page = readFileSync(join(import.meta.dirname, "../../docs/replay.md"), "utf8");
 const rows = page
   .split("a whole answer that calls a tool")[1]!
   .split("\n\n")[0]!
   .matchAll(/^\| `(\S+)` +\| `(.+)`/gm);
+const answers = new Map(Array.from(rows, ([, wire, answer]) => [wire!, answer!]));
 
-it.each([...rows].map(([, wire, answer]) => [wire!, answer!] as const))(
-  "answers with a whole answer of %s that was written by hand, as docs/replay.md shows it",
-  async (wire, answer) => {
-    const { adapter } = adapters.find((row) => row.adapter.name === wire)!;
+it.each(adapters)(
+  "answers with a whole answer of $adapter.name that was written by hand, as docs/replay.md shows it",
+  async ({ adapter }) => {
+    const answer = answers.get(adapter.name);
     const make = new Function("id", "call_id", "name", `return ${answer}`) as (...args: string[]) => unknown;
     const model = replayModel(adapter as ConversationAdapter, [Response.json(make("c1", "c1", "now"))]);
     const now = defineTool({ name: "now", inputSchema: jsonSchema({ type: "object" }) });
