@@ -1,4 +1,4 @@
-/** The part of a client of the package `redis`, version 5 and later, that is used. */
+/** The part of a client of the package `redis`, version 5.9 and later, that is used. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   readonly options?: object | undefined;
@@ -6,7 +6,7 @@ export interface NodeRedisClient {
   duplicate(overrides?: object): unknown;
 }
 
-/** The part of a client of the package `ioredis`, version 5 and later, that is used. */
+/** The part of a client of the package `ioredis`, version 5.9 and later, that is used. */
 export interface IoRedisClient {
   readonly status: string;
   call(command: string, ...args: string[]): Promise<unknown>;
