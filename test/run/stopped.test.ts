@@ -1,7 +1,7 @@
 /** A turn that was stopped, or lost, in the middle of its text: on every wire, through the official clients and HTTP. */
 import { join } from "node:path";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { textJson } from "../../adapters/text-json/index.ts";
@@ -286,11 +286,21 @@ describe("what is said while an answer is stopped", () => {
     const [here, there] = [sqliteStore(path), sqliteStore(path)];
     const conversationId = "c/1";
     const slow = new Orchestrator({ model: scripted({ text: STORY, pauseMs: 60_000 }), store: here });
+    const key = storeKey("stop", conversationId);
     const stop = new AbortController();
-    const unsubscribe = await here.subscribe(storeKey("stop", conversationId), () => stop.abort());
+    const heard: string[] = [];
+    const unsubscribe = await here.subscribe(key, (change) => {
+      heard.push(change.key);
+      if (change.type === "put" && change.key === key) stop.abort();
+    });
     const stream = slow.stream({ conversationId, input: "Go", signal: stop.signal });
     for await (const event of stream) {
-      if (event.type === "text-delta") await there.put(storeKey("stop", conversationId), Date.now(), { ttlMs: 60_000 });
+      if (event.type !== "text-delta") continue;
+      const other = storeKey("stop", `${conversationId}0`);
+      await there.put(other, Date.now(), { ttlMs: 60_000 });
+      await vi.waitFor(() => expect(heard).toEqual([other]));
+      expect(stop.signal.aborted).toBe(false);
+      await there.put(key, Date.now(), { ttlMs: 60_000 });
     }
     await unsubscribe();
     expect((await stream.result).error).toMatchObject({ code: "aborted" });
