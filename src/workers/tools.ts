@@ -1,7 +1,8 @@
 import { Queue, QueueEvents, QueueEventsProducer, type Job, type JobsOptions } from "bullmq";
+import { checkRunId } from "../execute/context.ts";
 import { ToolExecutor } from "../execute/executor.ts";
 import { EXECUTOR_OPTIONS, type ToolExecutorOptions } from "../execute/options.ts";
-import { ToolError } from "../errors.ts";
+import { isToolError, ToolError } from "../errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
@@ -191,11 +192,15 @@ export function bullmqExecutor(options: ToolExecutorOptions & BullmqToolsOptions
   return Object.assign(executor, {
     close: remote.close,
     async forget(runId: string) {
+      checkRunId("forget()", runId);
       const actions = await executor.actions(runId);
       // The record says which jobs there are: it goes last.
       const jobs = Promise.all(actions.map(({ actionId }) => forget(actionId, own.store)));
       if (!(await settlesWithin(ANSWER_MS, jobs))) throw new ToolError("store_failed", NO_ANSWER);
-      await jobs;
+      await jobs.catch((cause: unknown) => {
+        // BullMQ's own errors have no code: the connection was closed, for one.
+        throw isToolError(cause) ? cause : new ToolError("store_failed", NO_ANSWER, { cause });
+      });
       await ToolExecutor.prototype.forget.call(executor, runId);
     },
   });

@@ -936,7 +936,17 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
     await executor.forget("run");
     expect((await store.list("job/")).map(({ key }) => key)).toContain(storeKey("job", "run/long"));
     expect(await running).toMatchObject({ status: "unknown" });
-    await expect(executor.forget(undefined as never)).rejects.toThrow(/takes a runId/);
+    await expect(executor.forget(undefined as never)).rejects.toThrow(/^forget\(\) takes a runId/);
+  });
+
+  it("a run that cannot be forgotten, since the connections are closed, says so in a typed error", async () => {
+    const store = memoryStore();
+    work(toolsAt(file), { store });
+    const { executor, call } = callers(toolsAt(file), { store });
+    await call("book", { ms: 1 });
+    await executor.close();
+    await expect(executor.forget("run")).rejects.toMatchObject({ name: "ToolError", code: "store_failed" });
+    expect(await executor.actions("run")).toHaveLength(1);
   });
 
   it.each(["order:5", "42", "-7", "NaN", "%3A", "a:b:c"])(
