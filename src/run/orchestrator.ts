@@ -169,7 +169,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const { runId } = input;
     const checkpoint = await takeForRun(this.#deps, options, conversationId, runId);
     return this.#work(checkpoint, options, emit, async (loop, tell) => {
-      // Only now, since begin() may have waited.
+      // Only now, since takeForRun() may have waited.
       const at = Date.now();
       await loop.cancelOpen();
       const fresh = { ...FRESH, runId, startedAt: at, liftedRows: checkpoint.rows.length };
