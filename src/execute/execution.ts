@@ -166,8 +166,10 @@ async function waitForOther(call: Call, { value: row, version }: ActionEntry): S
   const { deps, actionId, context } = call;
   call.place.leave();
   const look = async () => {
+    // First, since the store may not answer.
+    if (call.isAborted) return undefined;
     const now = await deps.ledger.get(actionId);
-    if (call.isAborted || now?.version !== version || row.lease!.until < Date.now()) return undefined;
+    if (now?.version !== version || row.lease!.until < Date.now()) return undefined;
     return Math.max(10, row.lease!.until - Date.now() + 10);
   };
   await lookUntilOver((wake) => deps.ledger.watch(actionId, wake), look, context.signal);

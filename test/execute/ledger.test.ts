@@ -477,6 +477,24 @@ describe("two processes and one call", () => {
       error: { message: expect.stringContaining("Another process executes it") },
     });
   });
+
+  it.each([
+    ["fails", () => Promise.reject(down())],
+    ["does not answer", () => new Promise<undefined>(() => {})],
+  ])("and so it does while the store %s", async (_, answer) => {
+    const { tool } = counted({ execute: () => new Promise(() => {}) });
+    const store = memoryStore();
+    void setup([tool], { store }).executor.execute(call(tool), RUN);
+    await until(async () => (await store.get("action/run/a")) !== undefined);
+    const stop = new AbortController();
+    const { executor } = setup([tool], {
+      store: failing(store, () => (stop.signal.aborted ? answer() : undefined)),
+    });
+    const waiting = executor.execute(call(tool), { ...RUN, signal: stop.signal });
+    await sleep(20);
+    stop.abort();
+    expect(await waiting).toMatchObject({ status: "unknown", error: { cause: stop.signal.reason } });
+  });
 });
 
 describe("a store that fails", () => {
