@@ -188,7 +188,7 @@ function decideProblem(message: Partial<DecideMessage>): ErrorMessage | undefine
   if (typeof requestId !== "string" || requestId === "") return problem("request_id is a text.");
   if (decision !== "approve" && decision !== "deny") return problem('decision is "approve" or "deny".');
   if (reason !== undefined && typeof reason !== "string") return problem("reason is a text.");
-  if (always !== undefined && always !== true && (typeof always !== "object" || always === null)) {
+  if (always !== undefined && always !== true && !isRecord(always)) {
     return problem("always is true, or { where, ttl_ms }.");
   }
   // `editedInput`, as in a program: what was shown would run, and not what was decided.

@@ -100,6 +100,14 @@ describe("deciding", () => {
     expect(await response.json()).toMatchObject({ type: "approval.error", code });
   });
 
+  it.each([[false], [null], [1], ["true"], [[]]])("takes no always that is %j", async (always) => {
+    use({ allowAlways: true });
+    const { id } = await service.request(ask());
+    const response = await post({ ...approve(id), always });
+    expect([response.status, await response.json()]).toMatchObject([400, { code: "invalid_message" }]);
+    expect(await service.get(id)).toMatchObject({ status: "pending" });
+  });
+
   it.each([{}, { type: "approval.get", request_id: "x" }])("names the one type that it takes: %o", async (body) => {
     expect(await (await post(body)).json()).toHaveProperty("message", "type is approval.decide.");
   });
