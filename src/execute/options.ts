@@ -137,7 +137,8 @@ export function checkExecutorOptions(options: ToolExecutorOptions): void {
     const value = options[name];
     if (value !== undefined) checkMs(name, value);
   }
-  checkDelayMs("retryDelayMs", options.retryDelayMs ?? 0);
+  const { retryDelayMs = 0 } = options;
+  checkDelayMs("retryDelayMs", retryDelayMs);
   for (const name of ["concurrency", "maxOutputBytes"] as const) {
     const value = options[name];
     if (value !== undefined && !(typeof value === "number" && value > 0)) {
