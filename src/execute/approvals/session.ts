@@ -1,4 +1,5 @@
 import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import { checkPrincipal } from "../context.ts";
 import { quiet } from "./errors.ts";
 import { approvalFeed, type FeedOptions } from "./feed.ts";
 import { answerTo, parseMessage } from "./messages.ts";
@@ -45,6 +46,9 @@ export interface ApprovalSession {
  */
 export function approvalSession(options: ApprovalSessionOptions): ApprovalSession {
   checkOptionNames("approvalSession()", options, OPTIONS);
+  // Without one, all that is pending would be sent.
+  if (options.principal === undefined) throw new TypeError("approvalSession() needs a principal: whose session it is.");
+  checkPrincipal(options.principal);
   const onError = quiet(options.onError);
   let isOver = false;
   let feed = follow(options.after);

@@ -568,6 +568,15 @@ describe("listing", () => {
   });
 });
 
+it.each([undefined, null, {}, "ada"])(
+  "a session of %j, who is nobody, is refused: it would be sent everything",
+  (who) => {
+    const open = () => approvalSession({ service: service(), principal: who as never, send: () => {} });
+    expect(open).toThrow(TypeError);
+    expect(open).toThrow(/principal/);
+  },
+);
+
 describe("keeping", () => {
   it("forgets a request some time after it was decided, not before", async () => {
     const approvals = service({ retentionMs: 400 });
