@@ -152,10 +152,11 @@ async function execute({ executor, context, schedule }: SettleRequest, uses: rea
 
 /**
  * Why a call could not be looked up or started: its record may know more, and will be read when the run is resumed.
- * If it was started, an attempt is counted.
+ * If it was started, an attempt is counted. An outcome on record is one, whatever is behind it.
  */
 function storeFailure(outcome: Outcome): ToolError | undefined {
-  const cause = "error" in outcome && outcome.attempts === 0 ? outcome.error.cause : undefined;
+  const isUnread = "error" in outcome && !outcome.recorded && outcome.attempts === 0;
+  const cause = isUnread ? outcome.error.cause : undefined;
   return isStoreFailure(cause) ? cause : undefined;
 }
 

@@ -121,6 +121,33 @@ describe("a store that fails for a while", () => {
   });
 });
 
+it("a call that was denied because its policy's store failed is on record, and is not looked up again", async () => {
+  const inner = memoryStore();
+  let isDenied = false;
+  let isDown = false;
+  const store = {
+    ...inner,
+    async get(key) {
+      isDown = isDenied && !isDown && key.startsWith("action/");
+      if (isDown) throw new ToolError("store_failed", "The connection was lost.");
+      return inner.get(key);
+    },
+    async put(...args) {
+      isDenied ||= (args[1] as { status?: string }).status === "denied";
+      return inner.put(...args);
+    },
+  } as Store;
+  const { tool, inputs } = counted("pay");
+  const authorize = () => {
+    throw new ToolError("store_failed", "The quota cannot be read.");
+  };
+  const executor = new ToolExecutor({ tools: [tool], store, authorize });
+  const orchestrator = new Orchestrator({ model: calling("pay"), tools: [tool], store, executor });
+  const { status, messages } = await orchestrator.run({ conversationId, input: "Go" });
+  expect([status, inputs]).toEqual(["completed", []]);
+  expect(short(messages as never)[2]).toContain("the policy failed");
+});
+
 it("a turn is asked for once, though the store fails briefly at any write of the run after it", async () => {
   for (const hasWritten of [true, false]) {
     let at = 1;
