@@ -106,7 +106,10 @@ function isSuccess({ toolName, status, undo }: ActionRow, name: string): boolean
   return toolName === name && status === "done" && undo?.state !== "undone";
 }
 
-/** The model wrote a call of the same turn before its result. The ids of a stream's calls end in their turn and position: within a turn, only the position differs. */
+/**
+ * The model wrote a call of the same turn before its result. The ids of a stream's calls end in their turn and
+ * position: within a turn, only the position differs.
+ */
 function isOfTurn(invocationId: string, { invocationId: own, turnIndex, position }: ToolUse): boolean {
   if (!own.endsWith(`-${turnIndex}-${position}`)) return false;
   const turn = own.slice(0, -String(position).length);

@@ -1,4 +1,4 @@
-/** Makes an entry the latest one of a map. Beyond `max` of them, the oldest is forgotten: the map only saves work. */
+/** Makes an entry the latest one of a map. Beyond `max` of them, the oldest is forgotten. */
 export function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
   map.delete(key);
   map.set(key, value);
