@@ -57,6 +57,13 @@ export function checkRunId(taker: string, runId: unknown): void {
 }
 
 /** @throws TypeError */
+export function checkAfter(after: unknown): void {
+  if (typeof after === "number" && after >= 0) return;
+  const got = typeof after === "string" ? JSON.stringify(after) : String(after);
+  throw new TypeError(`after is the number of an event, or 0; got ${got}.`);
+}
+
+/** @throws TypeError */
 export function checkPrincipal(principal: Principal | undefined): void {
   if (principal === undefined || (typeof principal?.id === "string" && principal.id !== "")) return;
   throw new TypeError(`A principal is an object with an id: { id: "anna" }; got ${kindOf(principal)}.`);

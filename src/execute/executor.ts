@@ -5,7 +5,7 @@ import { checkOptionNames, checkValue, type OptionNames } from "../tool/option-n
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { Call } from "./call.ts";
-import { checkContext, checkPrincipal, checkRunId, type ExecutionContext } from "./context.ts";
+import { checkAfter, checkContext, checkPrincipal, checkRunId, type ExecutionContext } from "./context.ts";
 import { Emitter, type EventListener } from "./emitter.ts";
 import { EventLog } from "./event-log.ts";
 import type { ToolEvent } from "./events.ts";
@@ -210,9 +210,7 @@ export class ToolExecutor {
     checkRunId("events()", runId);
     checkOptionNames("events()", options, EVENTS_OPTIONS);
     const { after = 0, limit } = options;
-    if (!(typeof after === "number" && after >= 0)) {
-      throw new TypeError(`after is the number of an event, or 0; got ${JSON.stringify(after)}.`);
-    }
+    checkAfter(after);
     return this.#log.read(runId, after, limit);
   }
 

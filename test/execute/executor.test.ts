@@ -278,6 +278,7 @@ describe("execute()", () => {
     ["actions by another name", (executor) => executor.actions("r", { ids: ["1"] } as never), /no option "ids"/],
     ["the events of no run", (executor) => executor.events("" as never), /takes a runId, got an empty string/],
     ["events after a text", (executor) => executor.events("r", { after: "3" as never }), /after is the number/],
+    ["events after no number", (executor) => executor.events("r", { after: NaN }), /got NaN/],
     ["events by another name", (executor) => executor.events("r", { from: 3 } as never), /no option "from"/],
     ["the position of no run", (executor) => executor.position(undefined as never), /takes a runId/],
   ])("throws a TypeError for %s", (_, mistake, message) => {

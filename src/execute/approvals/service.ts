@@ -1,7 +1,7 @@
 import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
 import { checkOptionNames, checkValue, type OptionNames } from "../../tool/option-names.ts";
-import { checkPrincipal, checkRunId } from "../context.ts";
+import { checkAfter, checkPrincipal, checkRunId } from "../context.ts";
 import { lookUntilOver } from "../look-until-over.ts";
 import { remember } from "../remember.ts";
 import { asJson, checkDecision, decided } from "./decision.ts";
@@ -167,9 +167,7 @@ export class ApprovalService implements Approvals {
   async *subscribe(options: SubscribeOptions = {}): AsyncGenerator<ApprovalEvent, void, undefined> {
     checkOptionNames("subscribe()", options, SUBSCRIBE_OPTIONS);
     const { scope = "default", after = 0 } = options;
-    if (!(typeof after === "number" && after >= 0)) {
-      throw new TypeError(`after is the number of an event, or 0; got ${JSON.stringify(after)}.`);
-    }
+    checkAfter(after);
     // Number what a process could not number before it died. That looks at everything that is open: once for many who
     // subscribe at about the same time, such as after a deployment.
     const last = this.#looks.get(scope);
