@@ -109,7 +109,7 @@ export class SseBody {
    */
   #takePlain(bytes: Uint8Array, isKnown: boolean): boolean {
     const { length } = bytes;
-    if (length > this.#maxEventBytes || bytes[length - 1] !== LF) return false;
+    if (!beginsEvent(bytes[0]) || length > this.#maxEventBytes || bytes[length - 1] !== LF) return false;
     if (bytes[length - 2] !== LF && bytes[length - 3] !== LF) return false;
     // Many bytes may be many events: do not decode them just to find that out.
     if (length > NEAR && endOfPiece(bytes.subarray(0, GLANCE), 0) < GLANCE) return false;

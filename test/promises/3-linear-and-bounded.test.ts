@@ -137,6 +137,19 @@ describe("bytes that are no event cost next to nothing", () => {
     decode.mockRestore();
   });
 
+  it("events that begin with an id are decoded once", () => {
+    const decode = vi.spyOn(TextDecoder.prototype, "decode");
+    const onEvent = vi.fn();
+    const decoder = createDecoder({ onEvent, onError: () => expect.unreachable() });
+    const bytes = new TextEncoder().encode(`id: 1\n${event}`.repeat(1000));
+    decoder.feed(bytes);
+    expect(onEvent).toHaveBeenCalledTimes(1000);
+    let decoded = 0;
+    for (const [given] of decode.mock.calls) decoded += given?.byteLength ?? 0;
+    decode.mockRestore();
+    expect(decoded).toBeLessThanOrEqual(bytes.length);
+  });
+
   it("events without data are not parsed", () => {
     const parse = vi.spyOn(JSON, "parse");
     const decoder = createDecoder({ onEvent: vi.fn(), onError: () => expect.unreachable() });
