@@ -256,9 +256,9 @@ export class TurnReader {
     else this.#held.push(outcome);
   }
 
-  /** Not if its call turned out to have more arguments, so that an error took its place, or to be the provider's. */
+  /** Not the use of a call that turned out to have more arguments, to be the provider's, or to be withdrawn. */
   #stands(outcome: ToolUse | ToolCallError): boolean {
-    return this.#buffer.call(outcome.invocationId)?.outcome === outcome;
+    return outcome instanceof ToolCallError || this.#buffer.call(outcome.invocationId)?.outcome === outcome;
   }
 
   #releaseUse(use: ToolUse): void {
@@ -292,9 +292,10 @@ export class TurnReader {
   }
 
   /** The provider ran the call itself: it is no longer ours. */
-  #giveBack({ call, isRetracted }: CallState, chunk: ToolChunk): void {
+  #giveBack({ call, isRetracted, outcome }: CallState, chunk: ToolChunk): void {
     if (isRetracted) return;
     this.#buffer.retract(call.invocationId);
+    if (outcome instanceof ToolCallError) this.#held = this.#held.filter((held) => held !== outcome);
     this.providerTool({
       id: call.id,
       name: call.name ?? "",

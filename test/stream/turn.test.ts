@@ -70,6 +70,15 @@ describe("a call that is sent twice, where ids are unique", () => {
   });
 });
 
+describe("a call that is withdrawn", () => {
+  it("is told as an error, too, if its name is unknown and waits for the end", () => {
+    const turn = reader();
+    turn.tool(call(0, "nobody"));
+    turn.tool({ callIndex: 0, error: "another model takes over", errorType: "withdrawn" });
+    expect(end(turn, ["stop", "stop"])).toEqual(["unknown_tool nobody", "finish stop"]);
+  });
+});
+
 describe("release", () => {
   it("of what only reads, or is eager, is at once; of the others at the clean end, in call order", () => {
     const turn = reader();
