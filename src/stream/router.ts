@@ -315,7 +315,8 @@ function isSentAgain(state: CallState, chunk: ToolChunk): boolean {
  */
 function isPieceOf({ args, name, ended }: CallState, chunk: ToolChunk): boolean {
   const text = chunk.argsTextDelta;
-  if (!text || chunk.name !== name || ended || args.isValue || args.isClosed) return false;
+  // The end of free text cannot be seen: it may be whole.
+  if (!text || chunk.name !== name || ended || args.isValue || args.isClosed || args.custom) return false;
   return args.isEmpty || firstCharOf(text) !== OPEN;
 }
 

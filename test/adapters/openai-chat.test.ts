@@ -288,6 +288,17 @@ describe("openaiChat.parser()", () => {
     expect(ends).toEqual([what]);
   });
 
+  it("keeps two free texts of a whole response apart, though both have one id", () => {
+    const custom = (input: string) => ({ id: "0", type: "custom", custom: { name: "write_sql", input } });
+    const message = { role: "assistant", content: null, tool_calls: [custom("SELECT 1"), custom("SELECT 2")] };
+    const whole = { object: "chat.completion", choices: [{ index: 0, message, finish_reason: "stop" }] };
+    const events = openaiChat.parse(whole, { tools: [writeSql] });
+    expect(events.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([
+      "SELECT 1",
+      "SELECT 2",
+    ]);
+  });
+
   // https://github.com/HKUDS/nanobot/pull/1555, https://github.com/karthink/gptel/pull/1284
   it.each([
     ["with an index", true, "tool_calls", ["a", "b"]],
