@@ -250,8 +250,8 @@ function unnamed({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: To
 }
 
 /** Whether a call is only a head without an id, which a chunk repeats with its first arguments. */
-function isHeadOf({ id, name, args, ended }: CallState, chunk: ToolChunk): boolean {
-  return !id && name === chunk.name && args.isEmpty && !ended && !!chunk.argsTextDelta;
+function isHeadOf({ id, name, args, ended, isRetracted }: CallState, chunk: ToolChunk): boolean {
+  return !id && name === chunk.name && args.isEmpty && !ended && !isRetracted && !!chunk.argsTextDelta;
 }
 
 /** Whether a call that waits for its id gets that of an earlier one: a server may give all of them one, and late. */

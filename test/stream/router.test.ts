@@ -888,6 +888,14 @@ it.each([null, "a"])(
   },
 );
 
+it("does not take the next call for one that its provider has run", () => {
+  const buffer = new ToolBuffer(tools, { runId: "run" });
+  buffer.append(head(undefined, null, "f"));
+  buffer.retract("run-0-0");
+  buffer.append(more(undefined, '{"x":1}', "a", "f"));
+  expect(buffer.end("tool-use")).toMatchObject([{ id: "a", name: "f", input: { x: 1 } }]);
+});
+
 describe("a limit of calls", () => {
   it("keeps what belongs to one call too many out of the others", () => {
     const buffer = new ToolBuffer(tools, { limits: { maxCalls: 1 } });
