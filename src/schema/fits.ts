@@ -25,7 +25,9 @@ export function step(walk: Walk, depth: number): void {
   if (!takeStep(walk, 100) || depth > MAX_DEPTH) throw new GiveUp();
 }
 
-/** All schemas that apply to a value: those given, the targets of their `$ref`, their `allOf`. Each once, so a cycle ends. */
+/**
+ * All schemas that apply to a value: those given, the targets of their `$ref`, their `allOf`. Each once, so a cycle ends.
+ */
 export function conjunction(schemas: readonly unknown[], walk: Walk): JsonSchema[] {
   const parts: JsonSchema[] = [];
   const add = (part: unknown): void => {

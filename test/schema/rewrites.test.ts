@@ -720,6 +720,15 @@ table("flattenRootUnion", [
     object({ x: { anyOf: [str, num, nul] } }, { additionalProperties: false }),
     [" flattenRootUnion"],
   ],
+  [
+    "says the same schema and constants of several branches once, wherever the others are",
+    flattenRootUnion,
+    {
+      anyOf: [object({ x: str, y: { const: "a" } }), object({ x: str, y: { const: "b" } }), object({ x: num, y: num })],
+    },
+    object({ x: { anyOf: [str, num] }, y: { anyOf: [{ ...str, enum: ["a", "b"] }, num] } }),
+    [" flattenRootUnion"],
+  ],
   ["loses nothing with one branch", flattenRootUnion, { anyOf: [object({ a: str })] }, object({ a: str })],
   [
     "leaves unions below the root",

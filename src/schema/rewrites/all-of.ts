@@ -2,7 +2,7 @@ import type { Rewrite } from "../lower.ts";
 import { binding, IN_PLACE, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { lossOf, mergeAll, mergeSchemas } from "./merge.ts";
+import { lossOf, mergeSchemas } from "./merge.ts";
 import { branchesOf } from "../fields.ts";
 
 /** How many references may be merged inside the targets of others: they multiply. */
@@ -34,6 +34,11 @@ export const foldAllOf: Rewrite = {
       return open.has(ref) || count > MAX_NESTED;
     };
     const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, lossOf(lose, "allOf and in a part"));
+    /** Half by half, at least one: each merge copies all that its two sides have. */
+    const mergeAll = (all: JsonSchema[]): JsonSchema => {
+      const half = all.length >> 1;
+      return half === 0 ? all[0]! : merge(mergeAll(all.slice(0, half)), mergeAll(all.slice(half)));
+    };
     const fold = (given: JsonSchema): JsonSchema => {
       if (!Array.isArray(given["allOf"])) return given;
       const parts = [without(given, ["allOf"])];
@@ -52,7 +57,7 @@ export const foldAllOf: Rewrite = {
           parts.push(merge(beside, target));
         }
       }
-      return mergeAll(parts, merge);
+      return mergeAll(parts);
     };
     const foldAll = (given: JsonSchema): JsonSchema => {
       const merged = fold(given);

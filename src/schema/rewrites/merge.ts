@@ -40,13 +40,6 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
   return mergeObjects(merged, first, second, conflict);
 }
 
-/** Merges many, at least one, half by half: each merge copies all that its two sides have. */
-export function mergeAll(all: JsonSchema[], merge: (one: JsonSchema, other: JsonSchema) => JsonSchema): JsonSchema {
-  if (all.length === 1) return all[0]!;
-  const half = all.length >> 1;
-  return merge(mergeAll(all.slice(0, half), merge), mergeAll(all.slice(half), merge));
-}
-
 /** The second's are about its own keywords only; the first's see those of the second, too. */
 const UNEVALUATED = ["unevaluatedProperties", "unevaluatedItems"];
 

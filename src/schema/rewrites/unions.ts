@@ -4,7 +4,7 @@ import type { Rewrite, RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, binding, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
-import { commonTypes, lossOf, mergeAll, mergeSchemas, type Conflict } from "./merge.ts";
+import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
 import { branchesOf, isObjectNode, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
@@ -109,7 +109,7 @@ export const flattenRootUnion: Rewrite = {
     }
     const flat = {
       ...without(node, binding(node)),
-      ...(objects.length > 0 && mergeAll(objects, eitherObject)),
+      ...anyObject(objects),
       type: "object",
       ...($defs !== undefined && { $defs }),
       ...(definitions !== undefined && { definitions }),
@@ -146,17 +146,18 @@ function unionOf(node: JsonSchema): "anyOf" | "oneOf" | undefined {
   return Array.isArray(node["oneOf"]) ? "oneOf" : undefined;
 }
 
-/** An object schema that accepts what fits either: looser than the two. */
-function eitherObject(first: JsonSchema, second: JsonSchema): JsonSchema {
-  const [ours, theirs] = [propertiesOf(first), propertiesOf(second)];
-  const names = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])];
-  const properties = names.map((name) => {
-    const [one, other] = [getOwn(ours, name), getOwn(theirs, name)];
-    if (one === undefined || other === undefined || sameValue(one, other)) return [name, one ?? other];
-    return [name, eitherValue(one, other)];
-  });
-  const required = requiredOf(first).filter((name) => requiredOf(second).includes(name));
-  const closed = first["additionalProperties"] === false && second["additionalProperties"] === false;
+/** An object schema that accepts what fits any of them: looser than all. */
+function anyObject(objects: readonly JsonSchema[]): JsonSchema {
+  if (objects.length < 2) return objects[0] ?? {};
+  const properties = new Map<string, JsonSchema | boolean>();
+  for (const object of objects) {
+    for (const [name, one] of Object.entries(propertiesOf(object))) {
+      const known = properties.get(name);
+      properties.set(name, known === undefined ? one : eitherValue(known, one));
+    }
+  }
+  const required = objects.map(requiredOf).reduce((common, names) => common.filter((name) => names.includes(name)));
+  const closed = objects.every((object) => object["additionalProperties"] === false);
   return {
     type: "object",
     properties: Object.fromEntries(properties),
@@ -165,8 +166,9 @@ function eitherObject(first: JsonSchema, second: JsonSchema): JsonSchema {
   };
 }
 
-/** Lists of constants become one list; anything else stays a union. */
-function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): JsonSchema {
+/** Lists of constants become one list; anything else stays a union, unless it is the same. */
+function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): JsonSchema | boolean {
+  if (sameValue(one, other)) return one;
   if (typeof one !== "boolean" && typeof other !== "boolean") {
     const [values, others] = [literals(one), literals(other)];
     if (values !== undefined && others !== undefined) {
@@ -181,8 +183,8 @@ function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): Js
     }
   }
   const list = [one, other].flatMap((branch) => {
-    if (typeof branch === "boolean") return [branch];
-    return Object.keys(branch).length === 1 && Array.isArray(branch["anyOf"]) ? branchesOf(branch, "anyOf") : [branch];
+    const isUnion = isRecord(branch) && Object.keys(branch).length === 1 && Array.isArray(branch["anyOf"]);
+    return isUnion ? branchesOf(branch, "anyOf") : [branch];
   });
   return { anyOf: list };
 }
