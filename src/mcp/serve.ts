@@ -51,20 +51,33 @@ export interface ServedResult {
 }
 
 /** One block of a result, as MCP describes it. `data` and `blob` are Base64. */
-export type ServedContent =
+export type ServedContent = (
   | { type: "text"; text: string }
   | { type: "image" | "audio"; data: string; mimeType: string }
   | {
       type: "resource_link";
       uri: string;
       name: string;
+      title?: string | undefined;
       description?: string | undefined;
       mimeType?: string | undefined;
+      /** In bytes. */
+      size?: number | undefined;
     }
   | {
       type: "resource";
       resource: { uri: string; mimeType?: string | undefined } & ({ text: string } | { blob: string });
-    };
+    }
+) & {
+  /** For whom it is, and how important, from 0 to 1. */
+  annotations?:
+    | {
+        audience?: ("user" | "assistant")[] | undefined;
+        priority?: number | undefined;
+        lastModified?: string | undefined;
+      }
+    | undefined;
+};
 
 interface CallRequest {
   readonly params: {

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { defineTool, ToolRegistry, type Tool } from "../../src/index.ts";
-import { mcpHandlers, mcpTools, resultContent, serveMcp } from "../../src/mcp/index.ts";
+import { mcpHandlers, mcpTools, resultContent, serveMcp, type ServedContent } from "../../src/mcp/index.ts";
 import { misread } from "../misread.ts";
 import { connections, connectOldServer, execute, failure, newServer, oldServer, processes } from "./support.ts";
 
@@ -120,10 +120,11 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
 
   it("gives images and whatever else a tool marks as content, next to the structure that it promises", async () => {
     const inputSchema = z.object({ page: z.number() });
-    const content = [
-      { type: "text" as const, text: "page 1" },
-      { type: "image" as const, data: "iVBORw0KGgo=", mimeType: "image/png" },
-      { type: "resource" as const, resource: { uri: "file:///a.txt", text: "half \ud83d" } },
+    const content: ServedContent[] = [
+      { type: "text", text: "page 1", annotations: { audience: ["user"], priority: 1 } },
+      { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" },
+      { type: "resource_link", uri: "file:///b.txt", name: "b.txt", title: "B", size: 3 },
+      { type: "resource", resource: { uri: "file:///a.txt", text: "half \ud83d" } },
     ];
     const shot = defineTool({ name: "shot", inputSchema, execute: () => resultContent(content) });
     const both = defineTool({
@@ -139,7 +140,7 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     const set = await mcpTools(await connect(server), { prefix: "", result: (result) => void results.push(result) });
     for (const tool of set.tools()) await execute(tool, { page: 1 });
     const sent = [
-      ...content.slice(0, 2),
+      ...content.slice(0, 3),
       { type: "resource", resource: { uri: "file:///a.txt", text: "half \ufffd" } },
     ];
     expect(results).toMatchObject([{ content: sent }, { content: sent, structuredContent: { page: 1 } }]);
