@@ -8,12 +8,12 @@ import manifest from "./package.json" with { type: "json" };
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
   ".": "48.7 kB",
-  "./openai-chat": "58.8 kB",
+  "./openai-chat": "58.7 kB",
   "./openai-responses": "60.4 kB",
-  "./anthropic": "58.1 kB",
+  "./anthropic": "58.2 kB",
   "./google": "58.6 kB",
   "./cohere": "55.4 kB",
-  "./text-json": "69.8 kB",
+  "./text-json": "69.9 kB",
   "./text-helpers": "58.6 kB",
   "./approvals": "30.7 kB",
   "./bullmq": "28.5 kB",
