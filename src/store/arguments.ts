@@ -1,4 +1,5 @@
 import { cut } from "../errors.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import type { DeleteOptions, ListOptions, PutOptions } from "./store.ts";
 
 /** User input is checked here, once, so that all drivers reject the same things with the same messages. */
@@ -38,7 +39,7 @@ export function checkSubscribe(prefix: string, listener: unknown): void {
 export function checkPut(key: string, options: PutOptions): void {
   const { expectedVersion, ttlMs } = options;
   checkKey(key);
-  checkNames("put", options, PUT);
+  checkOptionNames("put()", options, PUT);
   checkVersion(expectedVersion, 0);
   const wrong = ttlMs !== undefined && ttlMs !== null && ttlMs !== "keep" && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS);
   if (wrong) throw new TypeError(`ttlMs is ${shown(ttlMs)}. Expected milliseconds above 0, "keep" or null.`);
@@ -50,7 +51,7 @@ const MAX_TTL_MS = 1_000 * 365 * 86_400_000;
 /** @throws TypeError */
 export function checkDelete(key: string, options: DeleteOptions): void {
   checkKey(key);
-  checkNames("delete", options, DELETE);
+  checkOptionNames("delete()", options, DELETE);
   checkVersion(options.expectedVersion, 1);
 }
 
@@ -58,7 +59,7 @@ export function checkDelete(key: string, options: DeleteOptions): void {
 export function checkList(prefix: string, options: ListOptions): void {
   const { after, limit } = options;
   checkPrefix(prefix);
-  checkNames("list", options, LIST);
+  checkOptionNames("list()", options, LIST);
   if (after !== undefined) checkPrefix(after);
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {
     throw new TypeError(`limit is ${shown(limit)}. Expected a whole number of entries.`);
@@ -71,17 +72,10 @@ function checkVersion(version: number | undefined, least: number): void {
   }
 }
 
-const PUT: readonly string[] = ["expectedVersion", "ttlMs"] satisfies (keyof PutOptions)[];
-const DELETE: readonly string[] = ["expectedVersion"] satisfies (keyof DeleteOptions)[];
-const LIST: readonly string[] = ["after", "limit"] satisfies (keyof ListOptions)[];
-
-/** A condition with a typo in its name would be none: the write would replace whatever is there. */
-export function checkNames(verb: string, options: object, known: readonly string[]): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (known.includes(name) || value === undefined) continue;
-    throw new TypeError(`${verb}() has no option ${shown(name)}. It has ${known.join(", ")}.`);
-  }
-}
+// A condition with a typo in its name would be none: the write would replace whatever is there.
+const PUT: OptionNames<PutOptions> = { expectedVersion: true, ttlMs: true };
+const DELETE: OptionNames<DeleteOptions> = { expectedVersion: true };
+const LIST: OptionNames<ListOptions> = { after: true, limit: true };
 
 function shown(value: unknown): string {
   return cut(typeof value === "string" ? JSON.stringify(value) : String(value), 100);

@@ -1,4 +1,4 @@
-import { checkNames } from "./arguments.ts";
+import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { isConflict } from "./errors.ts";
 import { pause } from "../time.ts";
 import type { PutOptions, Store, StoreEntry } from "./store.ts";
@@ -34,7 +34,7 @@ export async function updateEntry<Value>(
   ) => Value | undefined | Promise<Value | undefined>,
   options: UpdateOptions = {},
 ): Promise<StoreEntry<Value> | undefined> {
-  checkNames("updateEntry", options, OPTIONS);
+  checkOptionNames("updateEntry()", options, OPTIONS);
   const { ttlMs = "keep", maxConflicts = 100, signal } = options;
   if (!(maxConflicts >= 0)) throw new TypeError(`maxConflicts is a number from 0, got ${String(maxConflicts)}.`);
 
@@ -56,5 +56,5 @@ export async function updateEntry<Value>(
   }
 }
 
-const OPTIONS: readonly string[] = ["ttlMs", "maxConflicts", "signal"] satisfies (keyof UpdateOptions)[];
+const OPTIONS: OptionNames<UpdateOptions> = { ttlMs: true, maxConflicts: true, signal: true };
 const MAX_PAUSE_MS = 50;
