@@ -12,14 +12,13 @@ import { MAX_SCOPES } from "./log.ts";
 import { checkAsk, checkDuration, settingsOf, type ApprovalServiceOptions, type ApprovalSettings } from "./options.ts";
 import { checkMayDecide, mayDecide } from "./rights.ts";
 import { createApprovalRows, type ApprovalRows } from "./rows.ts";
-import { approvalDigest, checkApproved } from "./trust.ts";
+import { approvalDigest, checkApproved, STATUSES } from "./trust.ts";
 import type {
   ApprovalAsk,
   ApprovalEvent,
   ApprovalGrant,
   ApprovalRequest,
   Approvals,
-  ApprovalStatus,
   AwaitOptions,
   Decision,
   ListApprovals,
@@ -28,13 +27,6 @@ import type {
 } from "./types.ts";
 
 const FILTER: OptionNames<ListApprovals> = { runId: true, status: true, scope: true, principal: true };
-const STATUSES: Readonly<Record<ApprovalStatus, true>> = {
-  pending: true,
-  approved: true,
-  denied: true,
-  expired: true,
-  void: true,
-};
 const AWAIT_OPTIONS: OptionNames<AwaitOptions> = { timeoutMs: true, signal: true };
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { scope: true, after: true, signal: true };
 
@@ -148,7 +140,7 @@ export class ApprovalService implements Approvals {
   async list(filter: ListApprovals = {}): Promise<ApprovalRequest[]> {
     checkOptionNames("list()", filter, FILTER);
     const { runId, status, scope, principal } = filter;
-    checkValue("status", status, Object.keys(STATUSES));
+    checkValue("status", status, STATUSES);
     checkPrincipal(principal);
     const isOpen = status === "pending" && runId === undefined;
     const requests: ApprovalRequest[] = [];

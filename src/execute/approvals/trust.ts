@@ -43,6 +43,8 @@ export async function checkApproved(request: ApprovalRequest): Promise<void> {
   if (digest !== request.digest) throw invalid(request.id, "its digest is not that of what was approved");
 }
 
+export const STATUSES: readonly ApprovalStatus[] = ["pending", "approved", "denied", "expired", "void"];
+
 const areRequests = listOf(
   shape({
     id: isString,
@@ -52,7 +54,7 @@ const areRequests = listOf(
     digest: isString,
     askedDigest: isString,
     definitionDigest: isString,
-    status: oneOf<ApprovalStatus>("pending", "approved", "denied", "expired", "void"),
+    status: oneOf(...STATUSES),
     scope: isString,
   }),
 );
