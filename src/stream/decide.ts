@@ -4,6 +4,7 @@ import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
 import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
 import { noArguments, outcomeOfText, parse } from "./arguments-outcome.ts";
 import { badArguments, failedCall, failure, truncated, unknownTool, type EndedCall } from "./call-failures.ts";
+import { MOST_DEPTH } from "./limits.ts";
 import type { NamedTools } from "./router.ts";
 import { validateInput, type InputValidation } from "./validate-input.ts";
 
@@ -65,14 +66,11 @@ export function decideWhole(call: FailedCall, tool: Tool, repair: RepairPolicy |
   const finish = (policy: RepairPolicy) => {
     if (custom) return { ok: true, value: text } as const;
     if (text.trim() === "") return noArguments(text, repairs);
-    return outcomeOfText(text, parse(text, MAX_DEPTH), policy, { maxDepth: MAX_DEPTH }, repairs);
+    return outcomeOfText(text, parse(text, MOST_DEPTH), policy, { maxDepth: MOST_DEPTH }, repairs);
   };
   const args = { text, custom, repairs, isTextMade: true, partial: undefined, finish };
   return decide({ ...call, name: tool.name, metadata, tool, call: tool, args }, undefined, repair);
 }
-
-/** The limit of the stream that they came in has let them pass. */
-const MAX_DEPTH = 10_000;
 
 /** It refers to the result of another call, and is validated once that is filled in: until then it does not run. */
 function isDependent({ metadata }: EndedCall): boolean {

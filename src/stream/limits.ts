@@ -18,7 +18,7 @@ const DEFAULTS: Limits = {
 };
 
 /** Whatever walks the arguments, here or in a handler, takes a piece of the stack for each level. */
-const MOST_DEPTH = 1000;
+export const MOST_DEPTH = 1000;
 
 /** @throws TypeError for a limit that is not a positive number, or that does not exist. */
 export function resolveLimits(given: Partial<Limits> | undefined): Limits {
