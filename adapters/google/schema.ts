@@ -5,24 +5,22 @@ import type { FunctionCallingConfigMode, ToolConfig } from "@google/genai";
 import type { ToolConfig as LegacyToolConfig } from "@google/generative-ai";
 import type { Rewrite } from "../../src/schema/lower.ts";
 import {
+  anythingElse,
   constToEnum,
+  describedSchema,
   ensureItems,
   ensureObjectRoot,
   ensureType,
   flattenRootUnion,
   foldAllOf,
+  inclusiveBounds,
   inlineRefs,
   keepFormats,
   keepKeywords,
-  keepLocalRefs,
-  keepPatterns,
-  listedItemsToPrefixItems,
   listedNamesToProperties,
   nullableKeyword,
-  nullableToType,
   oneOfToAnyOf,
   openObjects,
-  refsAlone,
   requireDeclared,
   stringEnums,
   tuplesToArrays,
@@ -37,16 +35,7 @@ import { checkSpelling } from "../../src/tool/option-names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { ToolsOptions } from "../../src/adapter.ts";
-import {
-  anyOfAlone,
-  anythingElse,
-  closedTuples,
-  enumFormat,
-  filledObjects,
-  inclusiveBounds,
-  listedValues,
-  optionalCycles,
-} from "./rewrites.ts";
+import { anyOfAlone, enumFormat, filledObjects } from "./rewrites.ts";
 import type { GoogleFunctionDeclaration, GoogleSchemaTool, GoogleTool } from "./wire.ts";
 
 /** Letters, digits, `_`, `.`, `:` and `-`, the first a letter or `_`; 128 characters. https://ai.google.dev/api/caching#FunctionDeclaration */
@@ -56,42 +45,8 @@ export const toolName: (name: string) => string = safeToolName({
   maxLength: 128,
 });
 
-/**
- * `parametersJsonSchema`: JSON Schema. What the API does not read there it silently ignores, so it is moved into the
- * description, where the model can read it, and reported.
- *
- * Read are `$defs`, `$ref` (without siblings, in a cycle only below an optional property), `type`, `format`, `title`,
- * `description`, `enum` (of strings and numbers), `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`,
- * `anyOf`, `oneOf` (as `anyOf`), `properties`, `additionalProperties` and `required`: the list that `@google/genai`
- * gives for `responseJsonSchema`.
- * https://ai.google.dev/gemini-api/docs/structured-output#json-schema-support ·
- * https://github.com/googleapis/python-genai/issues/1093
- */
-const jsonSchemaDialect: readonly Rewrite[] = [
-  keepLocalRefs,
-  nullableToType,
-  listedNamesToProperties,
-  listedItemsToPrefixItems,
-  closedTuples,
-  withoutBooleanSchemas,
-  foldAllOf,
-  refsAlone,
-  flattenRootUnion,
-  // One of two merged properties may have been a reference.
-  refsAlone,
-  oneOfToAnyOf,
-  constToEnum,
-  listedValues,
-  inclusiveBounds,
-  keepPatterns(() => false),
-  keepKeywords([
-    "type enum anyOf $ref $defs title description default format minimum maximum",
-    "properties required additionalProperties propertyOrdering items prefixItems minItems maxItems",
-  ]),
-  requireDeclared,
-  optionalCycles,
-  ensureObjectRoot,
-];
+/** `parametersJsonSchema`: JSON Schema. */
+const jsonSchemaDialect: readonly Rewrite[] = describedSchema();
 
 /**
  * `parameters`: the `Schema` message, a subset of OpenAPI 3.0, for `@google/generative-ai` and for the `v1` API, which

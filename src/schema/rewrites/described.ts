@@ -1,0 +1,143 @@
+import { oneOrAll } from "../fields.ts";
+import { isRecord } from "../json.ts";
+import type { Rewrite, RewriteContext } from "../lower.ts";
+import { recursiveIn } from "../refs.ts";
+import { eachSubschema } from "../subschemas.ts";
+import type { JsonSchema } from "../types.ts";
+import { foldAllOf } from "./all-of.ts";
+import { keepKeywords, without } from "./keywords.ts";
+import { nullableToType } from "./nullability.ts";
+import { ensureObjectRoot, listedNamesToProperties, requireDeclared } from "./objects.ts";
+import { keepPatterns } from "./patterns.ts";
+import { keepLocalRefs, refsAlone } from "./refs.ts";
+import { flattenRootUnion, oneOfToAnyOf } from "./unions.ts";
+import { constToEnum, listedItemsToPrefixItems, stringEnums, withoutBooleanSchemas } from "./values.ts";
+
+/**
+ * JSON Schema for a server that silently ignores what it does not read: that is moved into the description, where the
+ * model can read it, and reported. Two of the wires share it.
+ *
+ * Read are `$defs`, `$ref` (without siblings, in a cycle only below an optional property), `type`, `format`, `title`,
+ * `description`, `enum` (of strings and numbers), `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`,
+ * `anyOf`, `oneOf` (as `anyOf`), `properties`, `additionalProperties` and `required`.
+ * https://ai.google.dev/gemini-api/docs/structured-output#json-schema-support ·
+ * https://github.com/googleapis/python-genai/issues/1093
+ */
+export function describedSchema(): readonly Rewrite[] {
+  return [
+    keepLocalRefs,
+    nullableToType,
+    listedNamesToProperties,
+    listedItemsToPrefixItems,
+    closedTuples,
+    withoutBooleanSchemas,
+    foldAllOf,
+    refsAlone,
+    flattenRootUnion,
+    // One of two merged properties may have been a reference.
+    refsAlone,
+    oneOfToAnyOf,
+    constToEnum,
+    listedValues,
+    inclusiveBounds,
+    keepPatterns(() => false),
+    keepKeywords([
+      "type enum anyOf $ref $defs title description default format minimum maximum",
+      "properties required additionalProperties propertyOrdering items prefixItems minItems maxItems",
+    ]),
+    requireDeclared,
+    optionalCycles,
+    ensureObjectRoot,
+  ];
+}
+
+/** A tuple without further items expresses that by its length. */
+const closedTuples: Rewrite = {
+  name: "closedTuples",
+  apply(node) {
+    const { prefixItems, items, ...rest } = node;
+    if (!Array.isArray(prefixItems) || items !== false) return node;
+    const { maxItems } = rest;
+    const most = typeof maxItems === "number" ? Math.min(maxItems, prefixItems.length) : prefixItems.length;
+    return { ...rest, prefixItems, maxItems: most };
+  },
+};
+
+/** Value lists hold strings and numbers: `null` becomes a branch, a list with anything else is only described. */
+const listedValues: Rewrite = {
+  name: "listedValues",
+  apply(node, context) {
+    const { enum: values, type, title, description, ...rest } = node;
+    if (!Array.isArray(values) || values.every(isListed)) return node;
+    const others = values.filter((value) => value !== null);
+    const describing = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+    if (values.length > 0 && others.length === 0) return { ...rest, ...describing, type: "null" };
+    if (!others.every(isListed)) return stringEnums.apply(node, context);
+    const types = [type].flat().filter((one) => one !== undefined && one !== "null");
+    const listed = { ...(types.length > 0 && { type: oneOrAll(types) }), ...rest };
+    // A list and a type both bind: null is then not one of the values.
+    if (type !== undefined && ![type].flat().includes("null")) return { ...describing, ...listed, enum: others };
+    return { ...describing, anyOf: [{ ...listed, enum: others }, { type: "null" }] };
+  },
+};
+
+function isListed(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number";
+}
+
+/** "Cyclic references ... may only be used within non-required properties": the required property that closes a cycle becomes optional. */
+const optionalCycles: Rewrite = {
+  name: "optionalCycles",
+  apply(node, { root, lose, resolve }) {
+    const { properties, required } = node;
+    if (!isRecord(properties) || !Array.isArray(required) || !recursiveIn(root).has(node)) return node;
+    const closing = required.filter((name) => needs(properties[name], node, resolve));
+    if (closing.length === 0) return node;
+    lose(`Properties that contain their own object again cannot be required: ${closing.join(", ")}.`);
+    const { required: _, ...rest } = node;
+    const left = required.filter((name) => !closing.includes(name));
+    return { ...rest, ...(left.length > 0 && { required: left }) };
+  },
+};
+
+/** Whether a schema leads to `target` through references, but through no optional property. */
+function needs(schema: unknown, target: JsonSchema, resolve: RewriteContext["resolve"]): boolean {
+  const reached = new Set([schema]); // it grows meanwhile
+  for (const one of reached) {
+    if (one === target) return true;
+    if (!isRecord(one)) continue;
+    const { $ref, properties, required, $defs: _, ...rest } = one;
+    if (typeof $ref === "string") reached.add(resolve($ref));
+    if (isRecord(properties) && Array.isArray(required)) for (const name of required) reached.add(properties[name]);
+    eachSubschema(rest, (child) => reached.add(child));
+  }
+  return false;
+}
+
+/** `exclusiveMinimum: 0` of an integer becomes `minimum: 1`. No loss. */
+export const inclusiveBounds: Rewrite = {
+  name: "inclusiveBounds",
+  apply(node) {
+    if (node["type"] !== "integer") return node;
+    const { exclusiveMinimum: above, exclusiveMaximum: below, minimum = -Infinity, maximum = Infinity } = node;
+    let changed = node;
+    if (typeof above === "number") {
+      const least = Math.max(Math.floor(above) + 1, Number(minimum));
+      changed = { ...without(changed, ["exclusiveMinimum"]), minimum: least };
+    }
+    if (typeof below === "number") {
+      const most = Math.min(Math.ceil(below) - 1, Number(maximum));
+      changed = { ...without(changed, ["exclusiveMaximum"]), maximum: most };
+    }
+    return changed;
+  },
+};
+
+/** `additionalProperties: {}` means the same as `true`, which is the default for objects here anyway. */
+export const anythingElse: Rewrite = {
+  name: "anythingElse",
+  apply(node) {
+    const { additionalProperties: other } = node;
+    return isRecord(other) && Object.keys(other).length === 0 ? { ...node, additionalProperties: true } : node;
+  },
+};
