@@ -13,8 +13,8 @@ export interface Recorded<Source> {
 }
 
 /**
- * Keeps a copy of what passes through, with its timing. Bytes are kept as they are; the events of an async iterable (an
- * SDK's stream) are kept as NDJSON, one per line.
+ * Keeps a copy of what passes through, with its timing. Bytes are kept as they are; events (an SDK's stream) are kept as
+ * NDJSON, one per line.
  *
  * @example
  * const { stream, recording } = record(await fetch(url, request));
@@ -28,7 +28,8 @@ export function record(
   source: Response | ReadableStream<Uint8Array> | AsyncIterable<unknown>,
 ): Recorded<Response | ReadableStream<Uint8Array> | AsyncIterable<unknown>> {
   if (isResponse(source)) return recordResponse(source);
-  if (isStream(source)) return recordBytes(source, undefined);
+  // Also of events: the stream of some SDKs is a ReadableStream.
+  if (isStream(source)) return recordStream(source, undefined);
   if (typeof source?.[Symbol.asyncIterator] === "function") return recordEvents(source);
   throw new TypeError("record() takes a Response, a ReadableStream of bytes or an async iterable of events");
 }
@@ -41,12 +42,12 @@ function recordResponse(response: Response): Recorded<Response> {
     return { stream: response, recording: keeper.recording };
   }
   const body = isStream(response.body) ? response.body : NodeStream.from(response.body as AsyncIterable<Uint8Array>);
-  const { stream, recording } = recordBytes(body as ReadableStream<Uint8Array>, contentType);
+  const { stream, recording } = recordStream(body as ReadableStream<Uint8Array>, contentType);
   const { status, statusText, headers } = response;
   return { stream: new Response(stream, { status, statusText, headers }), recording };
 }
 
-function recordBytes(
+function recordStream(
   source: ReadableStream<Uint8Array>,
   contentType: string | undefined,
 ): Recorded<ReadableStream<Uint8Array>> {
@@ -61,7 +62,7 @@ function recordBytes(
             keeper.finish(true);
             return controller.close();
           }
-          keeper.keep(copyOf(value)); // the reader may reuse or transfer its bytes
+          keeper.keep(value);
           controller.enqueue(value);
         } catch (error) {
           keeper.finish(false);
@@ -80,29 +81,22 @@ function recordBytes(
 
 /** Not a generator: one that its reader leaves before the first event would never know. */
 function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterable<Event>> {
-  const keeper = createKeeper(undefined);
-  const encoder = new TextEncoder();
+  const keeper = createKeeper(undefined, "events");
   const events = source[Symbol.asyncIterator]();
-  let sawBytes = false;
-  const keep = (event: Event): void => {
-    if (isBytes(event)) sawBytes = true;
-    keeper.keep(isBytes(event) ? copyOf(event) : encoder.encode(`${JSON.stringify(withoutTransport(event))}\n`));
-  };
-  const finish = (complete: boolean): void => keeper.finish(complete, sawBytes ? undefined : "application/x-ndjson");
   const stream: AsyncIterableIterator<Event> = {
     async next() {
       try {
         const step = await events.next();
-        if (step.done === true) finish(true);
-        else keep(step.value);
+        if (step.done === true) keeper.finish(true);
+        else keeper.keep(step.value);
         return step;
       } catch (error) {
-        finish(false);
+        keeper.finish(false);
         throw error;
       }
     },
     async return() {
-      finish(false);
+      keeper.finish(false);
       await events.return?.();
       return { done: true, value: undefined };
     },
@@ -122,24 +116,29 @@ function withoutTransport(event: unknown): unknown {
   return sent;
 }
 
-/** Collects the pieces of one body until it is finished, once. */
-function createKeeper(contentType: string | undefined): {
-  keep(bytes: Uint8Array): void;
-  finish(complete: boolean, knownType?: string): void;
-  readonly recording: Promise<Recording>;
-} {
+/**
+ * Collects the pieces of one body until it is finished, once.
+ *
+ * @param holds what it holds if it has no piece
+ */
+function createKeeper(contentType: string | undefined, holds: "bytes" | "events" = "bytes") {
   const start = performance.now();
+  const encoder = new TextEncoder();
   const pieces: Uint8Array[] = [];
   const chunks: RecordedChunk[] = [];
   const { promise, resolve } = Promise.withResolvers<Recording>();
   return {
-    keep(bytes) {
+    keep(piece: unknown): void {
+      holds = isBytes(piece) ? "bytes" : "events";
+      // The reader may reuse or transfer its bytes.
+      const bytes = isBytes(piece) ? copyOf(piece) : encoder.encode(`${JSON.stringify(withoutTransport(piece))}\n`);
       if (bytes.length === 0) return;
       pieces.push(bytes);
       chunks.push({ atMs: Math.round(performance.now() - start), length: bytes.length });
     },
-    finish(complete, knownType) {
+    finish(complete: boolean): void {
       const bytes = new Uint8Array(Buffer.concat(pieces));
+      const knownType = holds === "events" ? "application/x-ndjson" : undefined;
       resolve({ bytes, chunks, contentType: contentType ?? knownType, complete });
     },
     recording: promise,

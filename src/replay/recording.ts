@@ -49,7 +49,7 @@ export type Format = keyof typeof FORMATS;
 
 /**
  * Turns the events of an SDK's stream, kept as NDJSON, back into the server-sent events they were made from. Some
- * clients go by `event`, which is the event's `type` if it has one.
+ * clients go by `event`, which is the event's `type` or `event_type` if it has one.
  */
 export function sseOf({ bytes, chunks, complete }: Recording): Recording {
   const encoder = new TextEncoder();
@@ -67,8 +67,8 @@ export function sseOf({ bytes, chunks, complete }: Recording): Recording {
 
 /** A line of JSON as a server-sent event. */
 export function sseEvent(line: string): string {
-  const { type } = (parseJson(line) ?? {}) as { type?: unknown };
-  return `${typeof type === "string" && /^[\w.-]+$/.test(type) ? `event: ${type}\n` : ""}data: ${line}\n\n`;
+  const { type, event_type: name = type } = (parseJson(line) ?? {}) as { type?: unknown; event_type?: unknown };
+  return `${typeof name === "string" && /^[\w.-]+$/.test(name) ? `event: ${name}\n` : ""}data: ${line}\n\n`;
 }
 
 /** The format of a body, from its content type or else its first bytes. */

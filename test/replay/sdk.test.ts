@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../../src/adapter.ts";
@@ -61,6 +62,15 @@ const clients: Readonly<
       return (await model.generateContentStream("Hi")).stream;
     },
   ],
+  "@google/genai, interactions": [
+    googleInteractions,
+    (url) =>
+      new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }).interactions.create({
+        model: "m",
+        input: "Hi",
+        stream: true,
+      }),
+  ],
   "cohere-ai": [
     cohere,
     async (url) => new CohereClientV2({ token: "none", environment: url }).chatStream({ model: "m", messages: [user] }),
@@ -98,6 +108,12 @@ const errors: Readonly<Record<string, readonly (readonly [event: object, words: 
     [
       { error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } },
       "The model is overloaded. (503 UNAVAILABLE)",
+    ],
+  ],
+  "google-interactions": [
+    [
+      { event_type: "error", error: { code: "unavailable", message: "The model is overloaded." } },
+      "unavailable: The model is overloaded.",
     ],
   ],
   cohere: [[{ type: "message-end", id: "c1", delta: { finish_reason: "ERROR", error: "Overloaded." } }, "Overloaded."]],
