@@ -12,6 +12,7 @@ const limits = {
   "./openai-responses": "60.4 kB",
   "./anthropic": "58.2 kB",
   "./google": "58.6 kB",
+  "./google-interactions": "56.1 kB",
   "./cohere": "55.4 kB",
   "./text-json": "69.9 kB",
   "./text-helpers": "58.7 kB",

@@ -90,6 +90,7 @@ const endsFirstCall: Record<Wire, (event: any) => boolean> = {
   "openai-responses": ({ type }) => type === "response.output_item.done",
   anthropic: ({ type }) => type === "content_block_stop",
   google: ({ candidates }) => candidates[0].content.parts[0].functionCall !== undefined,
+  "google-interactions": ({ event_type: type }) => type === "step.stop",
   cohere: ({ type }) => type === "tool-call-end",
 };
 
@@ -122,6 +123,14 @@ const readers: Record<Wire, (found: Found, event: any) => void> = {
     for (const { text, functionCall: call } of candidates[0].content.parts) {
       if (call === undefined) found.text += text;
       else found.calls.push({ id: call.id, name: call.name, args: "", input: call.args });
+    }
+  },
+  "google-interactions"(found, { event_type: type, index, step, delta }) {
+    if (type === "step.delta") {
+      if (delta.type === "arguments_delta") found.calls[index]!.args += delta.arguments;
+      else found.text += delta.text;
+    } else if (type === "step.start" && step.type === "function_call") {
+      found.calls[index] = { id: step.id, name: step.name, args: "" };
     }
   },
   cohere(found, { type, index, delta }) {

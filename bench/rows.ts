@@ -3,6 +3,7 @@ import { z } from "zod";
 import { anthropic } from "../adapters/anthropic/index.ts";
 import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
+import { googleInteractions } from "../adapters/google-interactions/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
 import { defineTool, type Adapter, type StreamSource, type Tool, type ToolCall } from "../src/index.ts";
@@ -181,6 +182,7 @@ const adapters: Record<Wire, Adapter> = {
   "openai-responses": openaiResponses,
   anthropic,
   google,
+  "google-interactions": googleInteractions,
   cohere,
 };
 

@@ -14,7 +14,6 @@ export interface Requested extends Promise<AsyncIterable<unknown>> {
 /** The wires whose SDKs give access to the `Response`. */
 export const RESPONSE_WIRES: readonly Wire[] = ["openai-chat", "openai-responses", "anthropic"];
 
-const GEMINI = "http://gemini.invalid";
 const PROMPT = "Write the file.";
 const messages = [{ role: "user" as const, content: PROMPT }];
 
@@ -47,12 +46,12 @@ const loaders: Record<Wire, (fetch: () => Promise<Response>) => Promise<() => Re
     return () => client.messages.create({ model: "claude-sonnet-4-6", max_tokens: 1024, messages, stream: true });
   },
   async google(fetch) {
-    const { GoogleGenAI } = await import("@google/genai");
-    const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: GEMINI } });
-    // Not through its option `fetch`, with which it skips work that it does for ordinary requests (3.3.0).
-    const { fetch: native } = globalThis;
-    globalThis.fetch = (input, init) => (String(input).startsWith(GEMINI) ? fetch() : native(input, init));
+    const client = await genai("http://gemini.invalid", fetch);
     return () => client.models.generateContentStream({ model: "gemini-3-flash", contents: PROMPT });
+  },
+  async "google-interactions"(fetch) {
+    const client = await genai("http://interactions.invalid", fetch);
+    return () => client.interactions.create({ model: "gemini-3-flash", input: PROMPT, stream: true });
   },
   async cohere(fetch) {
     const { CohereClientV2 } = await import("cohere-ai");
@@ -60,3 +59,14 @@ const loaders: Record<Wire, (fetch: () => Promise<Response>) => Promise<() => Re
     return () => client.chatStream({ model: "command-a-03-2025", messages });
   },
 };
+
+/** Not through its option `fetch`, with which it skips work that it does for ordinary requests (3.3.0). */
+async function genai(baseUrl: string, fetch: () => Promise<Response>) {
+  const { GoogleGenAI } = await import("@google/genai");
+  const { fetch: native } = globalThis;
+  globalThis.fetch = (input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    return url.startsWith(baseUrl) ? fetch() : native(input, init);
+  };
+  return new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl } });
+}

@@ -1,5 +1,5 @@
 /**
- * Synthetic streams in the true wire formats: the same turn, as each of the five providers would send it. Seeded and
+ * Synthetic streams in the true wire formats: the same turn, as each of the six wires has it. Seeded and
  * deterministic; `test/bench.test.ts` reads each of them back.
  */
 
@@ -19,7 +19,7 @@ export interface SyntheticTurn {
   readonly interleaved?: boolean;
 }
 
-export type Wire = "openai-chat" | "openai-responses" | "anthropic" | "google" | "cohere";
+export type Wire = "openai-chat" | "openai-responses" | "anthropic" | "google" | "google-interactions" | "cohere";
 
 /** The SSE frames of one turn; joined they are the body. */
 export type Encode = (turn: SyntheticTurn) => string[];
@@ -29,6 +29,7 @@ export const wires: Record<Wire, Encode> = {
   "openai-responses": openaiResponses,
   anthropic,
   google,
+  "google-interactions": googleInteractions,
   cohere,
 };
 
@@ -224,6 +225,41 @@ function google(turn: SyntheticTurn): string[] {
     ...pieces(turn.text ?? "", turn).map((text) => chunk([{ text }])),
     ...turn.calls.map(({ id, name, argsText }) => chunk([{ functionCall: { id, name, args: JSON.parse(argsText) } }])),
     chunk([{ text: "" }], "STOP"),
+  ];
+}
+
+function googleInteractions(turn: SyntheticTurn): string[] {
+  const stamp = stampOf(turn);
+  const event = (type: string, fields: object) => named(type, { ...fields, event_type: type });
+  const interaction = { id: `v1_${stamp.id}`, object: "interaction", model: "gemini-3-flash" };
+  const first = turn.text === undefined ? 0 : 1;
+  return [
+    event("interaction.created", { interaction: { ...interaction, status: "in_progress" } }),
+    event("interaction.status_update", { interaction_id: interaction.id, status: "in_progress" }),
+    ...(turn.text === undefined
+      ? []
+      : [
+          event("step.start", { index: 0, step: { type: "model_output" } }),
+          ...pieces(turn.text, turn).map((text) => event("step.delta", { index: 0, delta: { text, type: "text" } })),
+          event("step.stop", { index: 0 }),
+        ]),
+    ...sequence(turn, {
+      begin: ({ id, name }, index) => [
+        event("step.start", { index: first + index, step: { id, type: "function_call", name, arguments: {} } }),
+      ],
+      delta: (_call, index, delta) => [
+        event("step.delta", { index: first + index, delta: { arguments: delta, type: "arguments_delta" } }),
+      ],
+      end: (_call, index) => [event("step.stop", { index: first + index })],
+    }),
+    event("interaction.completed", {
+      interaction: {
+        ...interaction,
+        status: turn.calls.length > 0 ? "requires_action" : "completed",
+        usage: { total_tokens: stamp.total, total_input_tokens: stamp.input, total_output_tokens: stamp.output },
+      },
+    }),
+    "event: done\ndata: [DONE]\n\n",
   ];
 }
 

@@ -2,6 +2,7 @@ import type { Adapter } from "../src/adapter.ts";
 import { anthropic } from "../adapters/anthropic/index.ts";
 import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
+import { googleInteractions } from "../adapters/google-interactions/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
 import { textHelpers } from "../adapters/text-helpers/index.ts";
@@ -56,6 +57,7 @@ export const adapters: readonly AdapterRow[] = [
       interleaved: "a functionCall part is whole, or is continued by the parts right after it: there is no index",
     },
   },
+  { adapter: googleInteractions, recordings: [], skips: {} },
   {
     adapter: cohere,
     recordings: ["cohere"],

@@ -3,6 +3,7 @@ import type { Adapter } from "../src/adapter.ts";
 import { anthropic } from "../adapters/anthropic/index.ts";
 import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
+import { googleInteractions } from "../adapters/google-interactions/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
 import { wires, type Wire } from "../bench/wires.ts";
@@ -84,6 +85,7 @@ export const cutCalls: readonly CutCall[] = [
     inString: 5,
     from: 2,
   },
+  textual(googleInteractions, 3, (frame) => frame.replace("requires_action", "incomplete")),
   textual(cohere, 3, (frame) => frame.replace('"finish_reason":"TOOL_CALL"', '"finish_reason":"MAX_TOKENS"')),
 ];
 

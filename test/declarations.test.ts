@@ -74,7 +74,7 @@ it("what another copy of the library makes is taken: tools, registries, calls, e
   expect(await compile(user, { ...everyone, ...options })).toBe("");
 }, 60_000);
 
-it.each(["openai-chat", "openai-responses", "anthropic", "google", "cohere"])(
+it.each(["openai-chat", "openai-responses", "anthropic", "google", "google-interactions", "cohere"])(
   "%s says how it answers calls",
   (name) => {
     const declared = readFileSync(join(library, "dist/adapters", name, "index.d.ts"), "utf8");

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import { anthropic } from "../adapters/anthropic/index.ts";
 import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
+import { googleInteractions } from "../adapters/google-interactions/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
 import { textHelpers } from "../adapters/text-helpers/index.ts";
@@ -187,6 +188,10 @@ describe("a model refuses what is spelt like one of its options", () => {
       (options) => anthropic.model(new Anthropic({ apiKey: "none" }), { model: "m", max_tokens: 1 }, options),
     ],
     ["google", (options) => google.model(new GoogleGenAI({ apiKey: "none" }), { model: "m" }, options)],
+    [
+      "googleInteractions",
+      (options) => googleInteractions.model(new GoogleGenAI({ apiKey: "none" }), { model: "m" }, options),
+    ],
     ["cohere", (options) => cohere.model(new CohereClientV2({ token: "none" }), { model: "m" }, options)],
   ])("%s", (name, make, own = {}) => {
     for (const option of Object.keys({ ...all, ...own })) {

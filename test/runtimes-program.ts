@@ -1,6 +1,7 @@
 import { anthropic } from "../adapters/anthropic/index.ts";
 import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
+import { googleInteractions } from "../adapters/google-interactions/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
 import { textJson } from "../adapters/text-json/index.ts";
@@ -33,6 +34,7 @@ const requests = [
   [openaiResponses, "v1/responses"],
   [anthropic, "v1/messages"],
   [google, "v1beta/models/any:streamGenerateContent?alt=sse"],
+  [googleInteractions, "v1beta/interactions"],
   [cohere, "v2/chat"],
 ] as const;
 

@@ -1,6 +1,7 @@
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { wires as encoders, type Wire } from "../../bench/wires.ts";
@@ -12,6 +13,7 @@ const adapters: Record<Wire, ConversationAdapter> = {
   "openai-responses": openaiResponses,
   anthropic,
   google,
+  "google-interactions": googleInteractions,
   cohere,
 };
 

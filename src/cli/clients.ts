@@ -32,6 +32,8 @@ const anthropic = () => installed("@anthropic-ai/sdk", () => import("@anthropic-
 const genai = () => installed("@google/genai", () => import("@google/genai"));
 const cohere = () => installed("cohere-ai", () => import("cohere-ai"));
 
+const GEMINI_KEYS = ["GEMINI_API_KEY", "GOOGLE_API_KEY"];
+
 export const clients: readonly Client[] = [
   {
     adapter: adapterNamed("openai-chat"),
@@ -84,17 +86,34 @@ export const clients: readonly Client[] = [
   {
     adapter: adapterNamed("google"),
     title: "Google Gemini",
-    keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    keys: GEMINI_KEYS,
     exampleModel: "gemini-2.5-flash",
     basePath: "",
     load: genai,
     async open({ baseUrl, apiKey, model, prompt, tools }) {
-      const { GoogleGenAI } = await genai();
-      const client = new GoogleGenAI({ apiKey, ...(baseUrl === undefined ? {} : { httpOptions: { baseUrl } }) });
+      const client = await genaiClient(apiKey, baseUrl);
       return client.models.generateContentStream({
         model,
         contents: prompt,
         config: { tools: this.adapter.tools(tools) },
+      });
+    },
+  },
+  {
+    adapter: adapterNamed("google-interactions"),
+    title: "Google Gemini Interactions",
+    keys: GEMINI_KEYS,
+    exampleModel: "gemini-3-flash-preview",
+    basePath: "",
+    load: genai,
+    async open({ baseUrl, apiKey, model, prompt, tools }) {
+      const client = await genaiClient(apiKey, baseUrl);
+      return client.interactions.create({
+        model,
+        input: prompt,
+        tools: this.adapter.tools(tools),
+        store: false,
+        stream: true,
       });
     },
   },
@@ -120,4 +139,9 @@ export const clients: readonly Client[] = [
 async function openaiClient(apiKey: string, baseURL: string | undefined) {
   const { OpenAI } = await openai();
   return new OpenAI({ apiKey, ...(baseURL === undefined ? {} : { baseURL }) });
+}
+
+async function genaiClient(apiKey: string, baseUrl: string | undefined) {
+  const { GoogleGenAI } = await genai();
+  return new GoogleGenAI({ apiKey, ...(baseUrl === undefined ? {} : { httpOptions: { baseUrl } }) });
 }

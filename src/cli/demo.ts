@@ -15,7 +15,7 @@ import { adapterNamed, adapters, wireNames } from "./wires.ts";
 
 export const usage = `toolstream demo [--live PROVIDER --model MODEL] [--prompt TEXT]
 
-Shows recorded streams of five providers as live partial inputs, validated tool calls and results.
+Shows recorded streams of six provider APIs as live partial inputs, validated tool calls and results.
 The official SDK clients read them from a local server: no key and no network. It runs in a checkout of the
 repository; with --live it runs anywhere.
 

@@ -1,6 +1,7 @@
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../adapter.ts";
@@ -11,7 +12,14 @@ import { short } from "./text.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Every wire of the command line. */
-export const adapters: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];
+export const adapters: readonly Adapter[] = [
+  openaiChat,
+  openaiResponses,
+  anthropic,
+  google,
+  googleInteractions,
+  cohere,
+];
 
 /** Their names, for those who are to choose one. */
 export const wireNames = adapters.map(({ name }) => name).join(", ");
@@ -28,6 +36,7 @@ const aliases: Readonly<Record<string, string>> = {
   responses: "openai-responses",
   claude: "anthropic",
   gemini: "google",
+  interactions: "google-interactions",
 };
 
 /**

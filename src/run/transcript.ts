@@ -73,19 +73,19 @@ export async function transcriptOf(deps: RunDeps, { head, rows }: RunState): Pro
 }
 
 /**
- * What the user and the model say in messages that `run()` was given. Such messages have their text in `content` or
- * `parts`, whole or in pieces. Any wire's form is read, since an app may show a conversation after it has moved on to
+ * What the user and the model say in messages that `run()` was given. Such messages have a role or a type of their own,
+ * and their text in `content` or `parts`, whole or in pieces. Any wire's form is read, since an app may show a conversation after it has moved on to
  * another provider.
  */
 function inputEntries({ messages, at }: InputRow, first: number): TranscriptEntry[] {
   return messages.flatMap((message, offset): TranscriptEntry[] => {
-    const { role, content, parts = content } = message as Readonly<Record<string, unknown>>;
+    const { type, role = type, content, parts = content } = message as Readonly<Record<string, unknown>>;
     const pieces: readonly unknown[] = Array.isArray(parts) ? parts : [{ text: parts }];
     const text = pieces.map(textIn).join("");
     const base = { text, at, index: first + offset };
     if (text.trim() === "") return [];
-    if (role === "user") return [{ role, ...base }];
-    const isModels = role === "assistant" || role === "model";
+    if (role === "user" || role === "user_input") return [{ role: "user", ...base }];
+    const isModels = role === "assistant" || role === "model" || role === "model_output";
     return isModels ? [{ role: "assistant", ...base, reasoning: "", calls: [], finishReason: null }] : [];
   });
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../../src/adapter.ts";
@@ -14,7 +15,7 @@ import { fixtureNames, loadFixture } from "../fixtures.ts";
 import { iterate } from "../iterate.ts";
 
 /**
- * One conversation on all five wires, and what goes back, side by side. The model thinks, says something, and calls four
+ * One conversation on all wires, and what goes back, side by side. The model thinks, says something, and calls four
  * tools at once: one that works, one whose handler fails, one that the caller executes, and one with an input that is wrong.
  */
 const tools = [
@@ -306,6 +307,57 @@ const googleScript: Script = {
   ],
 };
 
+const interactionsStep = (index: number, step: object, ...deltas: object[]) => [
+  { event_type: "step.start", index, step },
+  ...deltas.map((delta) => ({ event_type: "step.delta", index, delta })),
+  { event_type: "step.stop", index },
+];
+const interactionsCall = (index: number, id: string, name: string, text: string, more: object = {}) =>
+  interactionsStep(
+    index,
+    { type: "function_call", id, name, arguments: {}, ...more },
+    ...[text.slice(0, 4), text.slice(4)].map((piece) => ({ type: "arguments_delta", arguments: piece })),
+  );
+
+const googleInteractionsScript: Script = {
+  adapter: googleInteractions,
+  events: [
+    { event_type: "interaction.created", interaction: { id: "v1_1", model: "m", status: "in_progress" } },
+    ...interactionsStep(
+      0,
+      { type: "thought" },
+      { type: "thought_summary", content: { type: "text", text: "Two " } },
+      { type: "thought_summary", content: { type: "text", text: "cities." } },
+      { type: "thought_signature", signature },
+    ),
+    ...interactionsStep(
+      1,
+      { type: "model_output" },
+      { type: "text", text: "Let me " },
+      { type: "text", text: "look." },
+    ),
+    ...interactionsCall(2, "i1", "get_weather", args.oslo, { signature }),
+    ...interactionsCall(3, "i2", "get_weather", args.atlantis),
+    ...interactionsCall(4, "i3", "ask_user", args.question),
+    ...interactionsCall(5, "i4", "set_volume", args.volume),
+    { event_type: "interaction.completed", interaction: { id: "v1_1", status: "requires_action" } },
+  ],
+  assistant: [
+    { type: "thought", summary: [{ type: "text", text: "Two cities." }], signature },
+    { type: "model_output", content: [{ type: "text", text: "Let me look." }] },
+    { type: "function_call", id: "i1", name: "get_weather", arguments: { city: "Oslo" }, signature },
+    { type: "function_call", id: "i2", name: "get_weather", arguments: { city: "Atlantis" } },
+    { type: "function_call", id: "i3", name: "ask_user", arguments: { question: "How loud?" } },
+    { type: "function_call", id: "i4", name: "set_volume", arguments: { level: "loud" } },
+  ],
+  results: [
+    { type: "function_result", call_id: "i1", name: "get_weather", result: told.weather },
+    { type: "function_result", call_id: "i2", name: "get_weather", result: told.failed, is_error: true },
+    { type: "function_result", call_id: "i3", name: "ask_user", result: told.notExecuted, is_error: true },
+    { type: "function_result", call_id: "i4", name: "set_volume", result: told.invalid, is_error: true },
+  ],
+};
+
 const cohereCall = (index: number, id: string, name: string, text: string) => [
   {
     type: "tool-call-start",
@@ -358,6 +410,7 @@ const scripts: readonly Script[] = [
   openaiResponsesScript,
   anthropicScript,
   googleScript,
+  googleInteractionsScript,
   cohereScript,
 ];
 
@@ -477,6 +530,10 @@ const callIds: Ids = {
           : [functionCall.id ?? functionCall.name],
       );
     }),
+  "google-interactions": (steps) => {
+    const answered = steps.map(({ call_id }) => call_id);
+    return steps.filter(({ type, id }) => type === "function_call" && !answered.includes(id)).map(({ id }) => id);
+  },
   cohere: (messages) => messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }: { id: string }) => id)),
 };
 
@@ -489,6 +546,7 @@ const resultIds: Ids = {
     contents.flatMap(({ parts }) =>
       parts.map(({ functionResponse }: GooglePart) => functionResponse!.id ?? functionResponse!.name),
     ),
+  "google-interactions": (steps) => steps.map(({ call_id }) => call_id),
   cohere: (messages) => messages.map(({ toolCallId }) => toolCallId),
 };
 

@@ -13,6 +13,7 @@ import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses, type ResponsesModelParams } from "../../adapters/openai-responses/index.ts";
 import { textJson } from "../../adapters/text-json/index.ts";
@@ -24,7 +25,7 @@ import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "../endpoint.ts";
 import { fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
 
-const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];
+const adapters = [openaiChat, openaiResponses, anthropic, google, googleInteractions, cohere];
 
 interface Row {
   readonly wire: string;
@@ -89,6 +90,19 @@ const rows: Record<string, Row> = {
         generationConfig: { temperature: 0 },
       }),
     retries: false,
+    tells: false,
+  },
+  "@google/genai, interactions": {
+    wire: "google-interactions",
+    model: (url) =>
+      googleInteractions.model(
+        new GoogleGenAI({
+          apiKey: "none",
+          httpOptions: { baseUrl: url, retryOptions: { attempts: 2, initialDelay: 0.01 } },
+        }),
+        { model: "gemini-x", generation_config: { temperature: 0 }, store: false },
+      ),
+    retries: true,
     tells: false,
   },
   cohere: {
@@ -250,6 +264,7 @@ describe("model() without the parameters of its requests is refused at once", ()
       responses: { create: method },
       messages: { create: method },
       models: { generateContentStream: method },
+      interactions: { create: method },
       chatStream: method,
     };
     const model = adapter.model as (client: unknown, params: unknown) => Model;

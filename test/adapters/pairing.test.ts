@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Conversation } from "../../src/model.ts";
@@ -94,6 +95,17 @@ const rows: readonly Row[] = [
               ? resultOf(functionResponse.id, functionResponse.response)
               : "text",
         ),
+      ),
+  },
+  {
+    name: "google-interactions",
+    conversation: googleInteractions.conversation,
+    calls: (...ids) => ids.map((id) => ({ type: "function_call", id, name: id, arguments: {} })),
+    result: (id) => ({ type: "function_result", call_id: id, name: id, result: "ok" }),
+    text: (text) => ({ type: "user_input", content: [{ type: "text", text }] }),
+    read: (steps) =>
+      steps.map(({ type, id, call_id, result }) =>
+        type === "function_call" ? `call ${id}` : type === "function_result" ? resultOf(call_id, result) : "text",
       ),
   },
   {
@@ -449,6 +461,7 @@ it.each<[string, Conversation, object, RegExp]>([
   ["openai-chat", openaiChat.conversation, { type: "function_call_output", call_id: "a", output: "ok" }, /no role/],
   ["openai-responses", openaiResponses.conversation, openaiCall, /a message has content/],
   ["google", google.conversation, { role: "user", content: "Hi" }, /no list of parts/],
+  ["google-interactions", googleInteractions.conversation, { role: "user", content: "Hi" }, /a step has a type/],
   ["cohere", cohere.conversation, openaiCall, /the SDK spells toolCalls/],
   ["cohere", cohere.conversation, openaiResult, /names its call in toolCallId/],
   ["openai-chat", openaiChat.conversation, partsOnly, /parts, and no content/],

@@ -28,6 +28,7 @@ it.each<[string, (args: unknown) => unknown]>([
   ["openai-responses", (args) => ({ type: "function_call", call_id: "1", name: "now", arguments: args })],
   ["anthropic", (input) => ({ type: "tool_use", id: "1", name: "now", input })],
   ["google", (args) => ({ content: { parts: [{ functionCall: { name: "now", args } }] }, finishReason: "STOP" })],
+  ["google-interactions", (args) => ({ type: "function_call", id: "1", name: "now", arguments: args })],
   ["cohere", (args) => [{ id: "1", function: { name: "now", arguments: args } }]],
 ])("%s takes an empty list for no arguments", (name, callOf) => {
   const { adapter } = adapters.find((row) => row.adapter.name === name)!;
@@ -39,6 +40,7 @@ it.each<[string, (args: unknown) => unknown]>([
       "openai-responses": { object: "response", status: "completed", output: [call] },
       anthropic: { type: "message", role: "assistant", content: [call], stop_reason: "tool_use" },
       google: { candidates: [call] },
+      "google-interactions": { object: "interaction", status: "requires_action", steps: [call] },
       cohere: { message: { role: "assistant", tool_calls: call }, finish_reason: "TOOL_CALL" },
     };
     const last = (adapter as ConversationAdapter).parse(response[name], { tools: [now] }).at(-1)!;

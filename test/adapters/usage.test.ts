@@ -63,6 +63,24 @@ const rows: Record<string, { response: object; usage: Omit<Usage, "raw"> }> = {
     },
     usage: counts(100, 20, 120, 64, undefined, 12),
   },
+  "google-interactions": {
+    response: {
+      object: "interaction",
+      status: "completed",
+      steps: [],
+      usage: {
+        total_input_tokens: 90,
+        // The prompts of tools that the server ran.
+        total_tool_use_tokens: 10,
+        total_cached_tokens: 64,
+        // Without the thoughts.
+        total_output_tokens: 8,
+        total_thought_tokens: 12,
+        total_tokens: 120,
+      },
+    },
+    usage: counts(100, 20, 120, 64, undefined, 12),
+  },
   cohere: {
     response: {
       message: { role: "assistant", content: [{ type: "text", text: "x" }] },

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { anthropic, resultContent as anthropicContent } from "../../adapters/anthropic/index.ts";
 import { cohere, resultContent as cohereContent } from "../../adapters/cohere/index.ts";
 import { google, resultContent as googleContent } from "../../adapters/google/index.ts";
+import { googleInteractions, resultContent as interactionsContent } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses, resultContent as responsesContent } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../../src/adapter.ts";
@@ -412,13 +413,14 @@ describe("a call that needs approval", () => {
     expect(use).toMatchObject({ note: expect.stringContaining(told), result: { ok: true } });
   });
 
-  it.each([anthropic, openaiResponses, google, cohere, openaiChat])(
+  it.each([anthropic, openaiResponses, google, googleInteractions, cohere, openaiChat])(
     "tells the model what the person wrote next to images, too: $name",
     async (adapter: Adapter) => {
       const outputs: Record<string, () => unknown> = {
         anthropic: () => anthropicContent([{ type: "text", text: "drawn" }]),
         "openai-responses": () => responsesContent([{ type: "input_text", text: "drawn" }]),
         google: () => googleContent("drawn", []),
+        "google-interactions": () => interactionsContent([{ type: "text", text: "drawn" }]),
         cohere: () => cohereContent([{ type: "text", text: "drawn" }]),
         "openai-chat": () => "drawn",
       };

@@ -87,7 +87,7 @@ export const syntheticTurn: fc.Arbitrary<SyntheticTurn> = fc
 export function callsIn(value: unknown): unknown[] {
   return found(value, (item) => {
     if (item["type"] === "tool_use") return item["id"];
-    if (item["type"] === "function_call" || item["type"] === "custom_tool_call") return item["call_id"];
+    if (item["type"] === "function_call" || item["type"] === "custom_tool_call") return item["call_id"] ?? item["id"];
     if (Array.isArray(item["tool_calls"] ?? item["toolCalls"])) return undefined;
     if ((item["type"] === "function" || item["type"] === "custom") && "id" in item) return item["id"];
     if (isRecord(item["functionCall"])) return item["functionCall"]["id"] ?? item["functionCall"]["name"];
@@ -99,7 +99,7 @@ export function callsIn(value: unknown): unknown[] {
 export function resultsIn(value: unknown): unknown[] {
   return found(value, (item) => {
     if (isRecord(item["functionResponse"])) return item["functionResponse"]["id"] ?? item["functionResponse"]["name"];
-    const isOutput = item["type"] === "function_call_output" || item["type"] === "custom_tool_call_output";
+    const isOutput = /^(function_call_output|custom_tool_call_output|function_result)$/.test(String(item["type"]));
     return (
       item["tool_use_id"] ?? item["tool_call_id"] ?? item["toolCallId"] ?? (isOutput ? item["call_id"] : undefined)
     );

@@ -108,6 +108,39 @@ export const encoders: Readonly<Record<string, (turn: NeutralTurn) => Uint8Array
     return sse(parts.map((part, at) => chunk(part, at === parts.length - 1 ? { finishReason: "STOP" } : {})));
   },
 
+  "google-interactions"({ reasoning, text, calls = [] }) {
+    const interaction = { id: "v1_1", object: "interaction", model: "m" };
+    const steps: [step: object, ...deltas: object[]][] = [
+      ...(reasoning === undefined
+        ? []
+        : [
+            [
+              { type: "thought" },
+              { type: "thought_summary", content: { type: "text", text: reasoning } },
+              { type: "thought_signature", signature: "c2lnbmVk" },
+            ] satisfies [object, ...object[]],
+          ]),
+      ...(text === undefined ? [] : [[{ type: "model_output" }, { type: "text", text }] satisfies [object, object]]),
+      ...calls.map(({ id, name, args }): [object, object] => [
+        { type: "function_call", id, name, arguments: {} },
+        { type: "arguments_delta", arguments: JSON.stringify(args) },
+      ]),
+    ];
+    return sse([
+      { event_type: "interaction.created", interaction: { ...interaction, status: "in_progress" } },
+      ...steps.flatMap(([step, ...deltas], index) => [
+        { event_type: "step.start", index, step },
+        ...deltas.map((delta) => ({ event_type: "step.delta", index, delta })),
+        { event_type: "step.stop", index },
+      ]),
+      {
+        event_type: "interaction.completed",
+        interaction: { ...interaction, status: calls.length > 0 ? "requires_action" : "completed" },
+      },
+      "[DONE]",
+    ]);
+  },
+
   cohere({ reasoning, text, calls = [] }) {
     const content = (index: number, type: "thinking" | "text", value: string) => [
       { type: "content-start", index, delta: { message: { content: { type, [type]: "" } } } },

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { anthropic, resultContent } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { textJson } from "../../adapters/text-json/index.ts";
@@ -36,6 +37,7 @@ describe("what the model is told of an output", () => {
     [openaiResponses],
     [anthropic],
     [google],
+    [googleInteractions],
     [cohere],
     [textJson("hermes") as any],
   ])("is what its tool makes of it: $name", async (adapter) => {

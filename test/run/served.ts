@@ -7,6 +7,7 @@ import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Model } from "../../src/model.ts";
@@ -21,6 +22,8 @@ export const clientModels: Readonly<Record<string, (url: string) => Model>> = {
     openaiResponses.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), { model: "m", store: false }),
   anthropic: (url) => anthropic.model(new Anthropic({ apiKey: "none", baseURL: url }), { model: "m", max_tokens: 99 }),
   google: (url) => google.model(new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }), { model: "m" }),
+  "google-interactions": (url) =>
+    googleInteractions.model(new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }), { model: "m" }),
   cohere: (url) => cohere.model(new CohereClientV2({ token: "none", environment: url }), { model: "m" }),
 };
 
@@ -67,6 +70,6 @@ export function serveTurns(turnAt: (script: string, count: number) => NeutralTur
       return { stream, behavior: { cutAtByte, cut: how } };
     }
   }
-  const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];
+  const adapters = [openaiChat, openaiResponses, anthropic, google, googleInteractions, cohere];
   return serveReplay({ adapters, fixtures: new InTurn() });
 }

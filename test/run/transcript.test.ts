@@ -195,6 +195,14 @@ const GIVEN: Readonly<Record<string, unknown>> = {
     role: "user",
     parts: [{ text: "Look: " }, { inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }, { text: "a cat" }],
   },
+  "google-interactions": {
+    type: "user_input",
+    content: [
+      { type: "text", text: "Look: " },
+      { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" },
+      { type: "text", text: "a cat" },
+    ],
+  },
   cohere: {
     role: "user",
     content: [

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { rescueTextCalls, textJson } from "../../adapters/text-json/index.ts";
@@ -20,7 +21,7 @@ const read = defineTool({
 const call = '<tool_call>{"name": "math.add", "arguments": {"a": 1}}</tool_call>';
 
 describe("a call that is rescued from the text", () => {
-  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
     "goes back in the wire's own form, with its result: $name",
     async (adapter) => {
       const encode = wires[adapter.name as Wire];
@@ -50,7 +51,7 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
-  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
     "is made once, where the server sends it in its field as well: $name",
     async (adapter) => {
       const encode = wires[adapter.name as Wire];
@@ -85,7 +86,7 @@ describe("a call that is rescued from the text", () => {
     expect(turn.text).toBe("");
   });
 
-  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
     "is mended where the server left marks in its arguments: $name",
     async (adapter) => {
       const encode = wires[adapter.name as Wire];
@@ -107,7 +108,7 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
-  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
     "goes back as itself where one call wrapped several: $name",
     async (adapter) => {
       const encode = wires[adapter.name as Wire];
@@ -126,7 +127,7 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
-  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
     "is one of several in a wrapper, and harms no other: $name",
     async (adapter) => {
       const encode = wires[adapter.name as Wire];

@@ -11,6 +11,7 @@ import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../../src/adapter.ts";
@@ -23,7 +24,7 @@ const tools = [
 ];
 const registry = new ToolRegistry(tools);
 
-export const all: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];
+export const all: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, googleInteractions, cohere];
 
 export const openaiChatTools: OpenAI.Chat.ChatCompletionTool[][] = [
   openaiChat.tools(tools),

@@ -1,5 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import type { Content, GoogleGenAI } from "@google/genai";
+import type { Content, GoogleGenAI, Interactions } from "@google/genai";
 import type { Content as LegacyContent, GenerativeModel } from "@google/generative-ai";
 import type { CohereClientV2 } from "cohere-ai";
 import type OpenAI from "openai";
@@ -7,6 +7,7 @@ import type { AzureOpenAI } from "openai";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Model } from "../../src/model.ts";
@@ -34,6 +35,10 @@ export const others: readonly Model[] = [
   anthropic.model(claude, { model: "claude-sonnet-4-5", max_tokens: 4096, thinking: { type: "adaptive" } }),
   google.model(ai, { model: "gemini-2.5-flash", config: { temperature: 0 } }) satisfies Model<Content>,
   google.model(legacy) satisfies Model<LegacyContent>,
+  googleInteractions.model(ai, {
+    model: "m",
+    generation_config: { temperature: 0 },
+  }) satisfies Model<Interactions.Step>,
   cohere.model(co, { model: "command-a-03-2025", temperature: 0 }),
 ];
 
@@ -51,6 +56,7 @@ export const hosted: readonly Model[] = [
   }) satisfies Model<Anthropic.Beta.BetaMessageParam>,
   google.model(ai, { model: "m", config: { tools: [{ googleSearch: {} }] } }),
   google.model(legacy, { tools: [{ codeExecution: {} }] }),
+  googleInteractions.model(ai, { model: "m", tools: [{ type: "google_search" }] }),
 ];
 
 /** What each turn brings is not the user's to give, and what the SDK does not know is refused. */

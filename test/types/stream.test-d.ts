@@ -3,6 +3,7 @@ import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { textJson } from "../../adapters/text-json/index.ts";
@@ -60,6 +61,7 @@ export const streams = {
   anthropic: anthropic.read(source, { tools }),
   cohere: cohere.read(source, { tools }),
   google: google.read(source, { tools }),
+  googleInteractions: googleInteractions.read(source, { tools }),
   openaiChat: openaiChat.read(source, { tools }),
   openaiResponses: openaiResponses.read(source, { tools: [getWeather, openFile] }),
   textJson: textJson("hermes").read(source, { tools }),
@@ -72,6 +74,7 @@ for (const events of [
   anthropic.parse(whole, { tools }),
   cohere.parse(whole, { tools }),
   google.parse(whole, { tools }),
+  googleInteractions.parse(whole, { tools }),
   openaiChat.parse(whole, { tools }),
   openaiResponses.parse(whole, { tools }),
   textJson("hermes").parse(whole, { tools }),

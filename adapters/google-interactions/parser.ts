@@ -1,0 +1,383 @@
+import type { Parser, ParserSink } from "../../src/adapter.ts";
+import { ToolError } from "../../src/errors.ts";
+import { isRecord } from "../../src/schema/json.ts";
+import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
+import { argumentsObject, argumentsText, errorText, indexOf, isNothing, textOf } from "../../src/wire/field.ts";
+import { Templates, type Delta } from "../../src/wire/index.ts";
+import { FINISH_REASONS, problemOf } from "./finish.ts";
+import { isHosted, isMedia, isResult, mergeHosted, providerCall, sayText } from "./steps.ts";
+import { addedUsage, usageOf } from "./usage.ts";
+import type {
+  InteractionsNative,
+  StepRecord,
+  WireContent,
+  WireDelta,
+  WireEvent,
+  WireInteraction,
+  WireStep,
+  WireUsage,
+} from "./wire.ts";
+
+/** A step between its start and its stop. */
+interface OpenStep {
+  readonly record: StepRecord;
+  /** Arguments that came whole: held back until it is certain that no pieces follow. */
+  input: unknown;
+  hasPieces: boolean;
+}
+
+/** The index of an event without one. */
+const NO_INDEX = -1;
+
+/**
+ * Reads the events of an interaction, or a whole one.
+ *
+ * Pieces find their step by its index. A long answer may come as several interactions, one continuing the other, with
+ * `requires_continuation` between them: they are one turn.
+ */
+export class InteractionsParser implements Parser<unknown> {
+  readonly #sink: ParserSink;
+  readonly #steps: StepRecord[] = [];
+  readonly native: InteractionsNative = { steps: this.#steps };
+  readonly #open = new Map<number, OpenStep>();
+  /** The calls that the server runs, by id. */
+  #hosted: Map<string, StepRecord> | undefined;
+  /** The counts of the interactions before this one. */
+  #usage: WireUsage | undefined;
+  /** Why the model could not go on, in the server's words. */
+  #message: string | undefined;
+  #ended = false;
+
+  static readonly #input: Delta<InteractionsParser> = {
+    text: ["delta", "arguments"],
+    index: ["index"],
+    ignored: [["event_id"]],
+    push(parser, piece, index) {
+      const target = parser.#open.get(index);
+      if (target?.record.callIndex === undefined) return false;
+      parser.#inputPiece(target, piece);
+      return true;
+    },
+  };
+  static readonly #text: Delta<InteractionsParser> = {
+    text: ["delta", "text"],
+    index: ["index"],
+    ignored: [["event_id"]],
+    push(parser, piece, index) {
+      const target = parser.#open.get(index);
+      if (target?.record.step.type !== "model_output") return false;
+      parser.#textPiece(target, piece);
+      return true;
+    },
+  };
+  /** Most of a stream is pieces of arguments or text. */
+  static readonly #templates = new Templates(({ event_type: type, delta }: WireEvent) => {
+    if (type !== "step.delta") return undefined;
+    if (delta?.type === "arguments_delta") return InteractionsParser.#input;
+    return delta?.type === "text" ? InteractionsParser.#text : undefined;
+  });
+
+  get templates(): Templates {
+    return InteractionsParser.#templates;
+  }
+
+  constructor(sink: ParserSink) {
+    this.#sink = sink;
+  }
+
+  push(event: unknown): void {
+    if (this.#ended || !isRecord(event)) return;
+    const { event_type: type, index, step, delta, interaction, error } = event as WireEvent;
+    const at = indexOf(index) ?? NO_INDEX;
+    switch (type) {
+      case "step.delta":
+        if (isRecord(delta)) this.#delta(at, delta);
+        return;
+      case "step.start":
+        if (isRecord(step)) this.#start(at, step);
+        return;
+      case "step.stop":
+        return this.#stop(at);
+      case "interaction.created":
+        return this.#begin(interaction ?? {});
+      case "interaction.completed":
+        return this.#complete(interaction ?? {});
+      case "error":
+        return this.#fail(error ?? event);
+      default: {
+        const whole = event as WireInteraction;
+        if (whole.object === "interaction" || Array.isArray(whole.steps)) {
+          this.#begin(whole);
+          this.#complete(whole);
+        } else if (type === undefined && (error || errorText(event))) this.#fail(error ?? event);
+      }
+    }
+  }
+
+  #begin({ id, model }: WireInteraction): void {
+    // What the interaction before this one left open is not continued: its indexes begin anew.
+    for (const { record } of this.#open.values())
+      if (record.callIndex !== undefined) this.#cut(record.callIndex, "the provider began anew before it ended them");
+    this.#open.clear();
+    this.#sink.start(textOf(id), textOf(model));
+  }
+
+  #start(index: number, step: WireStep): void {
+    const { type } = step;
+    if (typeof type !== "string" || type === "user_input") return;
+    const before = this.#open.get(index)?.record.step;
+    // Announced twice, it is still one step.
+    if (before !== undefined && before.type === type && (before.id ?? null) === (step.id ?? null)) return;
+    this.#openStep(index, step);
+  }
+
+  #openStep(index: number, step: WireStep): OpenStep {
+    const { arguments: input, ...rest } = step;
+    const callIndex = step.type === "function_call" ? this.#steps.length : undefined;
+    const record: StepRecord = {
+      step: { ...(callIndex === undefined ? step : rest), ...ownLists(step) },
+      callIndex,
+      done: false,
+    };
+    this.#steps.push(record);
+    const opened: OpenStep = { record, input, hasPieces: false };
+    this.#open.set(index, opened);
+    if (callIndex !== undefined) {
+      const signature = textOf(step.signature);
+      const metadata = signature === undefined ? undefined : { signature };
+      this.#sink.tool(toolChunk(0, callIndex, textOf(step.id), textOf(step.name), undefined, false, metadata));
+    } else if (isHosted(step)) this.#hostedCall(record);
+    else {
+      for (const content of step.content ?? []) if (isRecord(content)) this.#sink.text(textOf(content.text) ?? "");
+      for (const content of step.summary ?? []) if (isRecord(content)) this.#sink.reasoning(textOf(content.text) ?? "");
+    }
+    return opened;
+  }
+
+  #delta(index: number, delta: WireDelta): void {
+    const { type } = delta;
+    switch (type) {
+      case "arguments_delta":
+      // As the documentation of 2026-05 spells it.
+      case "arguments": {
+        const piece = isNothing(delta.arguments) ? delta.partial_arguments : delta.arguments;
+        if (piece === "" || isNothing(piece)) return;
+        const target = this.#call(index);
+        if (target === undefined) return;
+        if (typeof piece === "string") this.#inputPiece(target, piece);
+        else if (!target.hasPieces) target.input = piece;
+        return;
+      }
+      case "text": {
+        const text = textOf(delta.text);
+        if (text !== undefined) this.#textPiece(this.#spoken(index, "model_output"), text);
+        return;
+      }
+      case "thought_summary":
+        if (isRecord(delta.content)) this.#summaryPiece(this.#spoken(index, "thought"), delta.content);
+        return;
+      case "thought_signature":
+        return this.#sign(index, delta.signature);
+      case "text_annotation_delta":
+        return this.#annotate(this.#spoken(index, "model_output"), delta.annotations);
+      default:
+        if (typeof type !== "string") return;
+        if (isMedia(type)) contentOf(this.#spoken(index, "model_output").record.step, "content").push(delta);
+        else if (isHosted(delta) || isResult(delta)) mergeHosted(this.#hostedStep(index, type).record.step, delta);
+    }
+  }
+
+  /**
+   * The call that a piece belongs to. Its index may be that of the thought before the call: then it is for the one call
+   * that is open. If there are several, it may be for any of them, and if there is none, its call is unknown.
+   */
+  #call(index: number): OpenStep | undefined {
+    const placed = this.#open.get(index);
+    if (placed?.record.callIndex !== undefined) return placed;
+    const open = [...this.#open.values()].filter(({ record }) => record.callIndex !== undefined);
+    if (open.length === 1) return open[0];
+    for (const { record, hasPieces } of open)
+      if (!hasPieces) this.#cut(record.callIndex!, "the provider did not say which call some belong to");
+    return undefined;
+  }
+
+  #inputPiece(target: OpenStep, piece: string): void {
+    target.hasPieces = true;
+    sayDelta(this.#sink, 0, target.record.callIndex, piece);
+  }
+
+  #textPiece({ record }: OpenStep, piece: string): void {
+    this.#sink.text(piece);
+    sayText(contentOf(record.step, "content"), piece);
+  }
+
+  #summaryPiece({ record }: OpenStep, content: WireContent): void {
+    const summary = contentOf(record.step, "summary");
+    const text = textOf(content.text);
+    if (text === undefined) {
+      if (!("text" in content)) summary.push(content);
+      return;
+    }
+    this.#sink.reasoning(text);
+    sayText(summary, text);
+  }
+
+  #annotate({ record }: OpenStep, annotations: WireDelta["annotations"]): void {
+    const last = contentOf(record.step, "content").at(-1);
+    if (!Array.isArray(annotations) || last?.type !== "text") return;
+    const known = last["annotations"];
+    (last as { annotations?: unknown })["annotations"] = [...(Array.isArray(known) ? known : []), ...annotations];
+  }
+
+  /** It comes with the thought before a call; some have it on the call. */
+  #sign(index: number, signature: unknown): void {
+    if (textOf(signature) === undefined) return;
+    const record = this.#open.get(index)?.record ?? this.#steps.findLast(({ step }) => step.type === "thought");
+    if (record === undefined) return;
+    (record.step as { signature?: unknown }).signature = signature;
+    if (record.callIndex !== undefined)
+      this.#sink.tool(toolChunk(0, record.callIndex, undefined, undefined, undefined, false, { signature }));
+  }
+
+  /** The text or thought at an index; one of its own if its start is missing, or another step has the index. */
+  #spoken(index: number, type: "model_output" | "thought"): OpenStep {
+    const placed = this.#open.get(index);
+    if (placed?.record.step.type === type) return placed;
+    const last = [...this.#open.values()].find(({ record }) => record.step.type === type);
+    return last ?? this.#openStep(placed === undefined ? index : this.#free(), { type });
+  }
+
+  #hostedStep(index: number, type: string): OpenStep {
+    const placed = this.#open.get(index);
+    const fits = placed !== undefined && placed.record.callIndex === undefined && !isSpoken(placed.record.step);
+    return fits ? placed : this.#openStep(placed === undefined ? index : this.#free(), { type });
+  }
+
+  /** An index that no event has. */
+  #free(): number {
+    return NO_INDEX - 1 - this.#steps.length;
+  }
+
+  #stop(index: number): void {
+    const stopped = this.#open.get(index);
+    if (stopped === undefined) return;
+    this.#open.delete(index);
+    this.#end(stopped);
+  }
+
+  #end({ record, input, hasPieces }: OpenStep): void {
+    record.done = true;
+    const { step, callIndex } = record;
+    if (callIndex !== undefined) {
+      const [text, whole] = hasPieces ? [] : [argumentsText(input), argumentsObject(input)];
+      this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, text, true, undefined, whole));
+    } else if (isHosted(step)) this.#hostedCall(record);
+    else if (step.type === "function_result") this.#executed(step);
+    else if (isResult(step)) this.#hostedResult(step);
+    this.#message ??= errorText(step.error);
+  }
+
+  /** Reported when it begins, and again when its arguments are known. */
+  #hostedCall(record: StepRecord): void {
+    const { step } = record;
+    const id = textOf(step.id);
+    if (id !== undefined) (this.#hosted ??= new Map()).set(id, record);
+    this.#sink.providerTool(providerCall(step));
+  }
+
+  #hostedResult(result: WireStep): void {
+    const call = this.#hosted?.get(textOf(result.call_id) ?? "")?.step;
+    this.#sink.providerTool(providerCall(call ?? result, result));
+  }
+
+  /** A result in the answer itself: the server, or an agent there, has run the call. */
+  #executed({ call_id: id, result: output }: WireStep): void {
+    const call = this.#steps.find(({ step, callIndex }) => callIndex !== undefined && !isNothing(id) && step.id === id);
+    if (call === undefined) return;
+    call.executed = true;
+    const metadata = { providerExecuted: true, type: "function_call", output };
+    this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, metadata));
+  }
+
+  #complete(interaction: WireInteraction): void {
+    const status = textOf(interaction.status) ?? "completed";
+    const reason = FINISH_REASONS.get(status);
+    const isWhole = reason === "stop" || reason === "tool-use";
+    if (this.#steps.length === 0) this.#wholes(interaction.steps, isWhole);
+    if (isWhole) {
+      for (const step of this.#open.values()) this.#end(step);
+      this.#open.clear();
+    }
+    if (isRecord(interaction.usage)) {
+      const usage = addedUsage(this.#usage, interaction.usage);
+      this.#sink.usage(usageOf(usage));
+      if (status === "requires_continuation") this.#usage = usage;
+    }
+    if (reason === undefined) return this.#fail(interaction.errors, status);
+    this.#sink.finish(reason, status, this.#message ?? errorText(interaction.errors));
+    // Another interaction may follow, which continues this one.
+    if (status !== "requires_continuation") this.#terminate();
+  }
+
+  /** The steps of an interaction that was not streamed. The last one of a cut answer may be cut, though it looks whole. */
+  #wholes(steps: WireInteraction["steps"], isWhole: boolean): void {
+    if (!Array.isArray(steps)) return;
+    steps.forEach((step: WireStep | null, index) => {
+      if (!isRecord(step)) return;
+      this.#start(index, step);
+      const { callIndex } = this.#open.get(index)?.record ?? {};
+      if (isWhole || index < steps.length - 1) return this.#stop(index);
+      if (callIndex !== undefined)
+        this.#cut(callIndex, "the model was stopped midway", argumentsObject((step as WireStep).arguments));
+    });
+  }
+
+  #cut(callIndex: number, error: string, argsKvPatch?: Readonly<Record<string, unknown>>): void {
+    this.#sink.tool({ turnIndex: 0, callIndex, argsKvPatch, error, errorType: "truncated" });
+  }
+
+  #fail(error: unknown, status?: string): void {
+    const code = isRecord(error) ? textOf(error["code"]) : undefined;
+    const said = errorText(error);
+    const message =
+      said === undefined
+        ? problemOf(status ?? "failed")
+        : code === undefined || code === said
+          ? said
+          : `${code}: ${said}`;
+    this.#sink.finish("error", status ?? null, message);
+    this.#sink.fail(new ToolError("provider_error", message, { cause: error }));
+    this.#terminate();
+  }
+
+  #terminate(): void {
+    this.#ended = true;
+    this.#sink.terminal();
+  }
+
+  /** A stream that ends before its interaction was completed was cut. */
+  end(): void {}
+}
+
+function isSpoken({ type }: WireStep): boolean {
+  return type === "model_output" || type === "thought";
+}
+
+/** Copies of the lists that pieces are added to: the event belongs to the caller. */
+function ownLists({ content, summary }: WireStep): Partial<WireStep> {
+  return {
+    ...(Array.isArray(content) && { content: content.map(ownContent) }),
+    ...(Array.isArray(summary) && { summary: summary.map(ownContent) }),
+  };
+}
+
+function ownContent(content: WireContent): WireContent {
+  return isRecord(content) ? { ...content } : content;
+}
+
+/** The list of a step that holds what it says; made if there is none. */
+function contentOf(step: WireStep, field: "content" | "summary"): WireContent[] {
+  const own = step as { content?: unknown; summary?: unknown };
+  if (!Array.isArray(own[field])) own[field] = [];
+  return own[field] as WireContent[];
+}

@@ -1,0 +1,349 @@
+import { GoogleGenAI, type Interactions } from "@google/genai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { googleInteractions, resultContent } from "../../adapters/google-interactions/index.ts";
+import { defineTool, jsonSchema, type StreamEvent, type Turn } from "../../src/index.ts";
+import type { ToolChoice } from "../../src/tool/choice.ts";
+import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { fixtureNames, fixturesDir, loadFixture, readPieces, sharedTools } from "../fixtures.ts";
+import { iterate } from "../iterate.ts";
+
+const wire = "google-interactions";
+const names = fixtureNames(wire);
+
+let server: ReplayServer;
+beforeAll(async () => {
+  server = await serveReplay({ adapters: [googleInteractions], fixtures: fixturesDir });
+});
+afterAll(() => server.close());
+
+/** The official client, pointed at a fixture. */
+const interactions = (name: string) =>
+  new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: `${server.url}/${wire}/${name}` } }).interactions;
+
+const request = { model: "gemini-3-flash-preview", input: "Go.", store: false };
+
+const step = (index: number, what: object) => ({ event_type: "step.start", index, step: what });
+const delta = (index: number, what: object) => ({ event_type: "step.delta", index, delta: what });
+const stop = (index: number) => ({ event_type: "step.stop", index });
+const completed = (status: string, more: object = {}) => ({
+  event_type: "interaction.completed",
+  interaction: { id: "v1_1", status, ...more },
+});
+const call = (index: number, id: string, name: string) => step(index, { type: "function_call", id, name });
+const piece = (index: number, args: string) => delta(index, { type: "arguments_delta", arguments: args });
+
+async function turnOf(...events: object[]): Promise<Turn> {
+  return googleInteractions.read(iterate(events) as never, { tools: sharedTools, runId: "run" }).done();
+}
+
+function inputs(turn: Turn): unknown[] {
+  return summarize(turn).toolCalls.map(({ name, status, released, input }) => [name, status, released, input]);
+}
+
+describe("through the official client", () => {
+  it.each(names.filter((name) => !loadFixture(wire, name).isWhole && name !== "connection-cut"))(
+    "%s reads as it does from the bytes",
+    async (name) => {
+      const { bytes, tools, expected } = loadFixture(wire, name);
+      const events = await interactions(name).create({ ...request, stream: true });
+      const turn = await googleInteractions.read(events, { tools, runId: "run" }).done();
+      expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(expected);
+      const { turn: direct } = await readPieces(googleInteractions, [bytes], tools);
+      expect(googleInteractions.assistantMessage(turn)).toEqual(googleInteractions.assistantMessage(direct));
+      expect(turn.usage).toEqual(direct.usage);
+    },
+  );
+
+  it("writes nothing of a stream that was cut", async () => {
+    const events = await interactions("connection-cut").create({ ...request, stream: true });
+    const turn = await googleInteractions.read(events, { tools: sharedTools }).done();
+    expect(turn.error?.code).toBe("connection_lost");
+    expect(summarize(turn).toolCalls.filter(({ released }) => released)).toEqual([]);
+  });
+
+  it.each(names.filter((name) => loadFixture(wire, name).isWhole))(
+    "%s parses as it does from the bytes",
+    async (name) => {
+      const { tools, expected } = loadFixture(wire, name);
+      const last = googleInteractions.parse(await interactions(name).create(request), { tools }).at(-1)!;
+      expect(JSON.parse(JSON.stringify(summarize((last as { turn: Turn }).turn)))).toEqual(expected);
+    },
+  );
+
+  it("sends the tools, the choice, the history of a turn and its results as the wire spells them", async () => {
+    const input: Interactions.Step[] = [googleInteractions.conversation.userMessage("Go.")];
+    const events = await interactions("one-call").create({ ...request, input, stream: true });
+    const stream = googleInteractions.read(events, { tools: sharedTools });
+    for await (const event of stream) if (event.type === "tool-use") await event.use.execute();
+    input.push(...googleInteractions.assistantMessage(stream.turn), ...googleInteractions.toolResults(stream.turn));
+    await interactions("text-only").create({
+      ...request,
+      input,
+      stream: true,
+      tools: googleInteractions.tools(sharedTools.slice(0, 2)),
+      ...googleInteractions.toolChoice({ name: "get_weather" }),
+    });
+    const { body } = server.requests.at(-1)! as { body: Record<string, any> };
+    expect(body["tools"]).toEqual([
+      {
+        type: "function",
+        name: "get_weather",
+        description: "Current weather of a city.",
+        parameters: expect.objectContaining({ type: "object", required: ["city"] }),
+      },
+      { type: "function", name: "now", description: "The current time, UTC." },
+    ]);
+    expect(body["generation_config"]).toEqual({
+      tool_choice: { allowed_tools: { mode: "any", tools: ["get_weather"] } },
+    });
+    expect(body["input"].map(({ type }: { type: string }) => type)).toEqual([
+      "user_input",
+      "thought",
+      "function_call",
+      "function_result",
+    ]);
+    const [, thought, called, result] = body["input"];
+    expect(thought.signature).toMatch(/^E/);
+    expect(called.arguments).toEqual({ city: "Oslo", unit: "celsius" });
+    expect(result).toEqual({
+      type: "function_result",
+      call_id: called.id,
+      name: "get_weather",
+      result: JSON.stringify({ tool: "get_weather", input: { city: "Oslo", unit: "celsius" } }),
+    });
+  });
+});
+
+describe("the model", () => {
+  const ai = (name: string) =>
+    new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: `${server.url}/${wire}/${name}` } });
+
+  it("keeps the other settings of the generation, and its own tools beside the client's", async () => {
+    const model = googleInteractions.model(
+      ai("text-only"),
+      {
+        model: "m",
+        generation_config: { temperature: 0, tool_choice: "none" },
+        tools: [{ type: "google_search" }],
+        system_instruction: "Be brief.",
+      },
+      { strict: true },
+    );
+    const open = async (toolChoice?: ToolChoice, instructions?: string) => {
+      await model
+        .open({
+          messages: [model.userMessage("Hi")],
+          tools: sharedTools.slice(0, 1),
+          ...(toolChoice !== undefined && { toolChoice }),
+          ...(instructions !== undefined && { instructions }),
+        })
+        .done();
+      return server.requests.at(-1)!.body as Record<string, any>;
+    };
+    expect(await open()).toMatchObject({
+      generation_config: { temperature: 0, tool_choice: "none" },
+      system_instruction: "Be brief.",
+      tools: [{ name: "get_weather" }, { type: "google_search" }],
+      input: [{ type: "user_input", content: [{ type: "text", text: "Hi" }] }],
+      stream: true,
+    });
+    expect(await open("auto", "Be long.")).toMatchObject({
+      generation_config: { temperature: 0, tool_choice: "validated" },
+      system_instruction: "Be long.",
+    });
+  });
+
+  it("keeps the results of calls that are in the history of the server", () => {
+    const result = { type: "function_result", call_id: "a", name: "f", result: "1" } as const;
+    const rest = [result, { type: "user_input", content: [{ type: "text", text: "And?" }] }] as Interactions.Step[];
+    const stored = googleInteractions.model(ai("text-only"), { model: "m", previous_interaction_id: "v1_0" });
+    expect(stored.pair(rest)).toEqual(rest);
+    expect(googleInteractions.model(ai("text-only"), { model: "m" }).pair(rest)).toEqual(rest.slice(1));
+  });
+
+  it("tells of a call without a result that its outcome is unknown", () => {
+    const history = [
+      { type: "function_call", id: "a", name: "f", arguments: {} },
+      { type: "user_input", content: [{ type: "text", text: "And?" }] },
+    ] as Interactions.Step[];
+    expect(googleInteractions.conversation.pair(history)[1]).toEqual({
+      type: "function_result",
+      call_id: "a",
+      name: "f",
+      result: expect.stringContaining("unknown"),
+      is_error: true,
+    });
+  });
+});
+
+it.each<[ToolChoice, boolean, unknown]>([
+  ["auto", false, "auto"],
+  ["auto", true, "validated"],
+  ["none", false, "none"],
+  ["required", false, "any"],
+  [{ name: "a b" }, false, { allowed_tools: { mode: "any", tools: [googleInteractions.toolName("a b")] } }],
+  [{ names: ["a", "b"] }, false, { allowed_tools: { mode: "validated", tools: ["a", "b"] } }],
+  [{ names: ["a"], required: true }, false, { allowed_tools: { mode: "any", tools: ["a"] } }],
+])("the choice %j, strict %j", (choice, strict, expected) => {
+  const { generation_config: config } = googleInteractions.toolChoice(choice, { strict });
+  expect(config.tool_choice).toEqual(expected);
+});
+
+it("sends images of a result beside its text", async () => {
+  const image = { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" } as const;
+  const draw = defineTool({
+    name: "draw",
+    inputSchema: jsonSchema({ type: "object" }),
+    execute: () => resultContent([{ type: "text", text: "a cat" }, image]),
+  });
+  const stream = googleInteractions.read(
+    iterate([call(0, "c1", "draw"), stop(0), completed("requires_action")]) as never,
+    { tools: [draw] },
+  );
+  for await (const event of stream) if (event.type === "tool-use") await event.use.execute();
+  expect(googleInteractions.toolResults(stream.turn)).toEqual([
+    { type: "function_result", call_id: "c1", name: "draw", result: [{ type: "text", text: "a cat" }, image] },
+  ]);
+});
+
+describe("which call a piece belongs to", () => {
+  it("that at its index, in whatever order they end", async () => {
+    const turn = await turnOf(
+      call(0, "a", "get_weather"),
+      call(1, "b", "refund_order"),
+      piece(1, '{"order_id":"A",'),
+      piece(0, '{"city":"Oslo"}'),
+      piece(1, '"amount":1}'),
+      stop(1),
+      stop(0),
+      completed("requires_action"),
+    );
+    expect(inputs(turn)).toEqual([
+      ["get_weather", "complete", true, { city: "Oslo" }],
+      ["refund_order", "complete", true, { order_id: "A", amount: 1 }],
+    ]);
+  });
+
+  it("the only open one, if the index is that of another step", async () => {
+    const turn = await turnOf(
+      step(0, { type: "thought" }),
+      call(1, "a", "get_weather"),
+      piece(0, '{"city":"Oslo"}'),
+      stop(1),
+      completed("requires_action"),
+    );
+    expect(inputs(turn)).toEqual([["get_weather", "complete", true, { city: "Oslo" }]]);
+  });
+
+  it("none that can be told, if there are several: those without arguments do not run", async () => {
+    const turn = await turnOf(
+      call(0, "a", "now"),
+      call(1, "b", "get_weather"),
+      piece(1, '{"city":"Oslo"}'),
+      piece(7, "{}"),
+      stop(0),
+      stop(1),
+      completed("requires_action"),
+    );
+    expect(inputs(turn)).toEqual([
+      ["now", "truncated", false, null],
+      ["get_weather", "complete", true, { city: "Oslo" }],
+    ]);
+  });
+
+  it("nothing runs of a stream that was joined in the middle of a call", async () => {
+    const turn = await turnOf(piece(3, '{"city":"Os'), piece(3, 'lo"}'), stop(3), completed("requires_action"));
+    expect(turn.calls).toEqual([]);
+  });
+});
+
+describe("what comes in one piece", () => {
+  it("arguments at the start count unless pieces follow", async () => {
+    const whole = { type: "function_call", id: "a", name: "get_weather", arguments: { city: "Rome" } };
+    const alone = await turnOf(step(0, whole), stop(0), completed("requires_action"));
+    expect(inputs(alone)).toEqual([["get_weather", "complete", true, { city: "Rome" }]]);
+    const both = await turnOf(step(0, whole), piece(0, '{"city":"Oslo"}'), stop(0), completed("requires_action"));
+    expect(inputs(both)).toEqual([["get_weather", "complete", true, { city: "Oslo" }]]);
+  });
+
+  it("text, a thought and media", async () => {
+    const media = { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" };
+    const turn = await turnOf(
+      step(0, { type: "thought", summary: [{ type: "text", text: "Hm." }], signature: "c2ln" }),
+      stop(0),
+      step(1, { type: "model_output", content: [{ type: "text", text: "Here" }] }),
+      delta(1, { type: "text", text: " it is." }),
+      delta(1, media),
+      stop(1),
+      completed("completed"),
+    );
+    expect([turn.text, turn.reasoning, turn.finishReason]).toEqual(["Here it is.", "Hm.", "stop"]);
+    expect(googleInteractions.assistantMessage(turn)).toEqual([
+      { type: "thought", summary: [{ type: "text", text: "Hm." }], signature: "c2ln" },
+      { type: "model_output", content: [{ type: "text", text: "Here it is." }, media] },
+    ]);
+  });
+
+  it("all steps at the end, from a server that streams none", async () => {
+    const steps = [{ type: "function_call", id: "a", name: "get_weather", arguments: { city: "Rome" } }];
+    expect(inputs(await turnOf(completed("requires_action", { steps })))).toEqual([
+      ["get_weather", "complete", true, { city: "Rome" }],
+    ]);
+  });
+});
+
+it("leaves the events as they came", async () => {
+  const event = step(0, { type: "model_output", content: [{ type: "text", text: "Here" }] });
+  await turnOf(event, delta(0, { type: "text", text: " it is." }), completed("completed"));
+  expect(event).toEqual(step(0, { type: "model_output", content: [{ type: "text", text: "Here" }] }));
+});
+
+it("sends nothing of a search of the server's that was cut", async () => {
+  const turn = await turnOf(
+    step(0, { type: "google_search_call", id: "s", arguments: { queries: ["x"] } }),
+    stop(0),
+    step(1, { type: "model_output" }),
+    delta(1, { type: "text", text: "I fo" }),
+  );
+  expect(turn.error?.code).toBe("connection_lost");
+  expect(googleInteractions.assistantMessage(turn)).toEqual([
+    { type: "model_output", content: [{ type: "text", text: "I fo" }] },
+  ]);
+});
+
+it("reports a search of the server's when it starts, and with what it gave", async () => {
+  const { bytes, tools } = loadFixture(wire, "provider-tool");
+  const { events } = await readPieces(googleInteractions, [bytes], tools);
+  const reported = events.filter(
+    (event): event is StreamEvent & { type: "provider-tool" } => event.type === "provider-tool",
+  );
+  expect(reported.map(({ call: { name, status } }) => `${name} ${status}`)).toEqual([
+    "google_search started",
+    "google_search started",
+    "google_search completed",
+    "code_execution started",
+    "code_execution started",
+    "code_execution completed",
+  ]);
+});
+
+it.each([
+  ["failed", { errors: [{ code: "internal", message: "It broke." }] }, "It broke."],
+  ["cancelled", {}, "The interaction has been cancelled."],
+  ["in_progress", {}, "The interaction is in_progress: get it again when it has ended."],
+])("an interaction that is %s is a failed turn", (status, more, message) => {
+  const last = googleInteractions.parse({ status, steps: [], ...more }).at(-1)!;
+  expect(last).toMatchObject({ type: "error", error: { code: "provider_error", message } });
+});
+
+it.each([
+  [{ event_type: "interaction.created", interaction: { id: "a" } }, true],
+  [{ event_type: "step.stop", index: 0 }, true],
+  [{ object: "interaction", id: "a", status: "completed" }, true],
+  [{ type: "response.created", response: {} }, false],
+  [{ steps: [] }, false],
+  [null, false],
+])("recognizes %j: %j", (event, expected) => {
+  expect(googleInteractions.recognizes(event)).toBe(expected);
+});
