@@ -255,9 +255,15 @@ function isHeadOf({ id, name, args, ended, isRetracted }: CallState, chunk: Tool
 }
 
 /** Whether a call that waits for its id gets that of an earlier one: a server may give all of them one, and late. */
-function sharesId(bound: CallState, call: CallState | undefined, { callIndex, argsTextDelta }: ToolChunk): boolean {
-  if (call === undefined || call === bound || call.id || call.mayBeClosed || !argsTextDelta) return false;
-  return callIndex !== undefined || bound.mayBeClosed;
+function sharesId(bound: CallState, call: CallState | undefined, chunk: ToolChunk): boolean {
+  if (call === undefined || call === bound || call.id || !takesMore(call)) return false;
+  if (!chunk.argsTextDelta && chunk.argsKvPatch === undefined) return false;
+  return chunk.callIndex !== undefined || bound.mayBeClosed;
+}
+
+/** Whether its arguments have not come, or not all of them. */
+function takesMore({ args, ended, outcome }: CallState): boolean {
+  return !ended && outcome === undefined && (args.isPlaceholder || !args.isClosed);
 }
 
 /**

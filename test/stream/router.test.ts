@@ -122,6 +122,19 @@ describe("finds the call of a chunk", () => {
         ["0", "g", { y: 2 }],
       ],
     ],
+    ...(
+      [
+        ["as an object", { ...more(1, "", "0"), argsTextDelta: undefined, argsKvPatch: { y: 2 } }, ""],
+        ["behind a placeholder", more(1, '{"y":2}', "0"), "{}"],
+      ] as const
+    ).map(([how, late, before]): [string, ToolChunk[], unknown[]] => [
+      `by its index, where its arguments come with an id that an earlier call has: ${how}`,
+      [head(0, null, "f", ""), more(0, '{"x":1}', "0"), head(1, null, "g", before), late],
+      [
+        ["0", "f", { x: 1 }],
+        ["0", "g", { y: 2 }],
+      ],
+    ]),
     ...[0, undefined].map((index): [string, ToolChunk[], unknown[]] => [
       `by the head before its id, which repeats a name, whatever name comes next (index ${index})`,
       [
