@@ -245,7 +245,7 @@ export class ToolBuffer {
     if (chunk.metadata !== undefined) {
       addMetadata(state, chunk.metadata);
       if (chunk.metadata["custom"] === true) args.custom = true;
-      if (typeof chunk.metadata["id"] === "string") state.id = chunk.metadata["id"];
+      if (typeof chunk.metadata["id"] === "string") this.#router.rename(state, chunk.metadata["id"]);
     }
     if (chunk.argsTextDelta) this.#added = args.append(chunk.argsTextDelta);
     if (chunk.argsKvPatch !== undefined) args.merge(chunk.argsKvPatch);

@@ -144,6 +144,15 @@ export class ToolRouter {
     return (routes.open = state);
   }
 
+  /** The provider's last word on the id of a call, which may have been announced with another one, or none. */
+  rename(state: CallState, id: string): void {
+    const routes = this.#turn(state.turnIndex);
+    if (routes.byId.get(id) === state) return;
+    state.id = null;
+    this.#identify(state, id, routes);
+    state.id = id;
+  }
+
   #identify(state: CallState, id: string, routes: TurnRoutes): void {
     // See wireId() in history.ts.
     if (!state.id && this.#isTaken(id, routes)) (state.metadata ??= {})["sharesId"] = true;

@@ -1080,6 +1080,24 @@ describe("the turn", () => {
     expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ id: "fc_0", call_id: "call_final" }]);
   });
 
+  it.each<[string, (string | undefined)[]]>([
+    ["neither", [undefined, undefined]],
+    ["only the first", ["call_0", undefined]],
+    ["only the second", [undefined, "call_0"]],
+  ])("goes back under an id of its own, where two calls end with one and %s began with it", async (_, begun) => {
+    const args = ['{"city":"Oslo"}', '{"city":"Rome"}'];
+    const turn = await turnOf([
+      ...begun.map((call_id, n) => added(n, call(n, "", { call_id }))),
+      ...args.map((text, n) => ended(n, call(n, text, { call_id: "call_0" }))),
+      completed,
+    ]);
+    const asked = openaiResponses.assistantMessage(turn) as { call_id: string; arguments: string }[];
+    expect(asked.map((one) => one.arguments)).toEqual(args);
+    expect(new Set(asked.map((one) => one.call_id)).size).toBe(2);
+    const replies = openaiResponses.toolResults(turn) as { call_id: string }[];
+    expect(replies.map((one) => one.call_id)).toEqual(asked.map((one) => one.call_id));
+  });
+
   it("waits for the tool results of a client's built-in as for ours", async () => {
     const item = { type: "local_shell_call", id: "lsh_1", call_id: "call_1", status: "completed", action: {} };
     expect((await turnOf([added(0, item), ended(0, item), completed])).finishReason).toBe("tool-use");
