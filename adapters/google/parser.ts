@@ -155,7 +155,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #functionCall(item: WirePart, wire: WireFunctionCall): void {
     this.#isFinished = false;
     const { willContinue = false, partialArgs } = wire;
-    const pieces = Array.isArray(partialArgs) ? partialArgs : undefined;
+    const pieces = isNothing(partialArgs) || Array.isArray(partialArgs) ? (partialArgs ?? undefined) : [partialArgs];
     const open = this.#open;
     if (open !== undefined && continues(wire, open)) {
       if (isAstray(wire, open)) return this.#refuseBoth(open, wire.id!);

@@ -447,6 +447,21 @@ describe("calls whose arguments are streamed", () => {
     expect(turn.error).toBeUndefined();
   });
 
+  it("are one piece, where that is in no list", async () => {
+    const one = call({ partialArgs: { jsonPath: "$.level", numberValue: 5 } as never });
+    const { calls } = await readChunks([chunk([begin("set_volume"), one], "STOP")]);
+    expect(calls).toMatchObject([{ input: { level: 5 }, status: "complete", released: true }]);
+  });
+
+  it.each(["", "x", 0, {}, true])("are not run without a piece that cannot be read: %j", async (none) => {
+    const unread = { partialArgs: none as never };
+    const amid = [begin("set_volume"), call({ ...unread, willContinue: true }), call({})];
+    for (const parts of [amid, [call({ name: "set_volume", ...unread })]]) {
+      const { calls } = await readChunks([chunk(parts, "STOP")]);
+      expect(calls).toMatchObject([{ name: "set_volume", status: "rejected", released: false }]);
+    }
+  });
+
   it("change no prototype", async () => {
     const turn = await turnOf("quirk-52-hostile-paths");
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
