@@ -19,6 +19,8 @@ export interface Item {
   name: string | undefined;
   /** Characters of the arguments that were passed to the sink. */
   sent: number;
+  /** Those of free text. */
+  free: string;
   /** The pieces of a call whose beginning was not seen: a stream may be resumed in its middle. */
   unheaded: string | undefined;
   /** Whether an index or an id showed that those pieces belong to one call. */
@@ -123,9 +125,9 @@ export function corrected(item: Item, whole: unknown): Readonly<Record<string, u
   return value;
 }
 
-/** Whether free text came in pieces, but not all of them. */
-export function lacksPieces({ wire, sent }: Item, whole: unknown): boolean {
-  return wire.type === "custom_tool_call" && sent > 0 && typeof whole === "string" && whole.length > sent;
+/** Whether free text came in pieces that are not the whole: some did not arrive, or came twice. */
+export function isTorn({ wire, free }: Item, whole: unknown): boolean {
+  return wire.type === "custom_tool_call" && free !== "" && textOf(whole) !== undefined && whole !== free;
 }
 
 /** Metadata of a call: how to find its item again, and what its result must repeat. */

@@ -139,6 +139,7 @@ export class Items {
       callId: undefined,
       name: undefined,
       sent: 0,
+      free: "",
       unheaded: event.item === undefined && isCall(wire) ? "" : undefined,
       isPlaced: typeof event.output_index === "number" || itemId !== undefined,
       streamed: undefined,

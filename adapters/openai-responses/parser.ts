@@ -18,9 +18,9 @@ import {
   isResult,
   isSame,
   isSpoken,
+  isTorn,
   itemTypeOf,
   keepName,
-  lacksPieces,
   nativeItem,
   partsOf,
   summaryPart,
@@ -34,6 +34,8 @@ import type { NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse
 
 /** The content index of a delta without one. */
 const NO_INDEX = -1;
+
+const TORN = "pieces of them did not arrive, or came twice";
 
 /** Where delta events have their piece, and the fields for counting, padding and ids. */
 const PLACES = {
@@ -310,6 +312,7 @@ export class ResponsesParser implements Parser<unknown> {
       return;
     }
     item.sent += delta.length;
+    if (item.wire.type === "custom_tool_call") item.free += delta;
     sayDelta(this.#sink, 0, item.key, delta);
   }
 
@@ -327,6 +330,7 @@ export class ResponsesParser implements Parser<unknown> {
       if (item.sent === 0) item.guess = whole as string;
       return;
     }
+    if (isTorn(item, whole)) return this.#sink.tool({ callIndex: item.key, error: TORN, errorType: "truncated" });
     const name = keepName(item, event.name);
     const text = unsaid(item, whole);
     if (item.unheaded !== undefined) {
@@ -356,14 +360,14 @@ export class ResponsesParser implements Parser<unknown> {
     this.#items.setCallId(item, wire.call_id || announced);
     const { callId } = item;
     const metadata = callId === announced ? undefined : { id: callId };
-    const lacks = lacksPieces(item, whole) ? "pieces of them did not arrive" : undefined;
+    const torn = isTorn(item, whole) ? TORN : undefined;
     const first = callId === undefined ? undefined : this.#firstCalls.get(callId);
     if (item.isBare && first !== undefined && first !== item && first.name === item.name) {
       const error = "it has the id of an earlier one, and came without arguments";
       this.#sink.tool({ callIndex: item.key, error, errorType: "withdrawn" });
-    } else if (wire.status === "incomplete" || isDoubtful || lacks !== undefined) {
+    } else if (wire.status === "incomplete" || isDoubtful || torn !== undefined) {
       this.#sink.tool(
-        toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, lacks, "truncated"),
+        toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, torn, "truncated"),
       );
     } else {
       // The end of free text cannot be seen: without a status, that of the response decides.

@@ -1121,12 +1121,22 @@ describe("the turn", () => {
     ]);
   });
 
-  it("runs no free text of which pieces are missing", async () => {
+  it.each([
+    ["are missing", ["DELETE FROM log"]],
+    ["came twice", ["DELETE FROM log", "DELETE FROM log", " WHERE old"]],
+    ["changed places", [" WHERE old", "DELETE FROM log"]],
+  ])("runs no free text of which pieces %s", async (_, texts) => {
     const item = { type: "custom_tool_call", id: "ctc_1", call_id: "call_1", name: "write_sql", input: "" };
-    const piece = { type: "response.custom_tool_call_input.delta", output_index: 0, delta: "DELETE FROM log" };
-    const whole = { ...item, input: "DELETE FROM log WHERE old" };
-    for (const rest of [[ended(0, whole), completed], [completedWith(whole)]]) {
-      const turn = await turnOf([added(0, item), piece, ...rest]);
+    const pieces = texts.map((text) => ({
+      type: "response.custom_tool_call_input.delta",
+      output_index: 0,
+      delta: text,
+    }));
+    const input = "DELETE FROM log WHERE old";
+    const whole = { ...item, input };
+    const told = { type: "response.custom_tool_call_input.done", output_index: 0, input };
+    for (const rest of [[ended(0, whole), completed], [completedWith(whole)], [told, completed]]) {
+      const turn = await turnOf([added(0, item), ...pieces, ...rest]);
       expect(turn.calls).toMatchObject([{ outcome: { code: "truncated" } }]);
     }
   });
