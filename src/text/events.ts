@@ -1,8 +1,8 @@
 import type { Parser } from "../adapter.ts";
 import { isToolError, ToolCallError, ToolError } from "../errors.ts";
-import { isRecord } from "../schema/json.ts";
+import { isRecord, kindOf } from "../schema/json.ts";
 import { toolChunk } from "../stream/chunk.ts";
-import type { FinishReason, StreamEvent, Usage } from "../stream/events.ts";
+import type { FinishReason, ProviderToolCall, StreamEvent, Usage } from "../stream/events.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { TextSink } from "./sink.ts";
 
@@ -61,19 +61,21 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     hasEvents = true;
     switch (event.type) {
       case "start":
-        return sink.start(event.responseId, event.model);
+        return sink.start(textOf(event.responseId), textOf(event.model));
       case "text-delta":
-        return onText(event.delta);
+        return onText(deltaOf(event));
       case "reasoning-delta":
-        return sink.reasoning(event.delta);
+        return sink.reasoning(deltaOf(event));
       case "refusal-delta":
-        return sink.refusal(event.delta);
+        return sink.refusal(deltaOf(event));
       case "tool-use":
         return onUse(event.use);
       case "provider-tool":
-        return sink.providerTool(event.call);
+        if (isRecord(event.call)) sink.providerTool(event.call as object as ProviderToolCall);
+        return;
       case "usage":
-        return sink.usage(event.usage as Usage);
+        if (isRecord(event.usage)) sink.usage(event.usage as object as Usage);
+        return;
       case "finish":
         onFinish(event.reason, event.providerReason, event.message);
         return sink.terminal();
@@ -85,9 +87,12 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     }
   }
 
-  function onFinish(reason: FinishReason, providerReason: string | null = null, message?: string): void {
+  /** @param word a finish reason; any other word is reported as the provider's */
+  function onFinish(word: unknown, providerReason?: unknown, message?: unknown): void {
+    const reason = REASONS.includes(word) ? (word as FinishReason) : "unknown";
+    const other = reason === word ? undefined : textOf(word);
     if (reason === "stop" && stop !== undefined && sink.isInBlock()) onText(stop);
-    sink.finish(reason, providerReason, message);
+    sink.finish(reason, textOf(providerReason) ?? other ?? null, textOf(message));
   }
 
   /** A native call that failed on the wire: either for good, or because only the text's reader knows its tool. */
@@ -108,10 +113,10 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     sink.tool(toolChunk(turnIndex, position, id, name, argsText, true, metadata));
   }
 
-  function onWhole({ text, reasoning = "", finishReason = "stop" }: TextResponse): void {
+  function onWhole({ text, reasoning, finishReason = "stop" }: TextResponse): void {
     hasEvents = true;
     if (typeof text !== "string") return;
-    sink.reasoning(reasoning);
+    sink.reasoning(textOf(reasoning) ?? "");
     onText(text);
     onFinish(finishReason);
     sink.terminal();
@@ -128,8 +133,30 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
   };
 }
 
+const REASONS: readonly unknown[] = [
+  "stop",
+  "tool-use",
+  "length",
+  "content-filter",
+  "refusal",
+  "error",
+  "unknown",
+] satisfies FinishReason[];
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** @throws TypeError for anything but text: what is left out here may be a call. */
+function deltaOf({ type, delta }: { readonly type: string; readonly delta: unknown }): string {
+  if (typeof delta === "string") return delta;
+  throw new TypeError(`the delta of a ${type} is a string, got ${kindOf(delta)}.`);
+}
+
 function errorOf(error: unknown): ToolError {
   if (isToolError(error)) return error;
-  const message = isRecord(error) && typeof error["message"] === "string" ? error["message"] : JSON.stringify(error);
-  return new ToolError("provider_error", message, { cause: error });
+  const message = textOf(isRecord(error) ? error["message"] : error);
+  return new ToolError("provider_error", message ?? "The stream reported an error without a message.", {
+    cause: error,
+  });
 }

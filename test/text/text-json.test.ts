@@ -172,6 +172,38 @@ describe("text from elsewhere", () => {
     ]);
   });
 
+  it.each<[string, object, string]>([
+    ["text-delta", { text: "Hi" }, "undefined"],
+    ["text-delta", { delta: { text: "Hi" } }, "an object"],
+    ["reasoning-delta", { delta: null }, "null"],
+    ["refusal-delta", { delta: 5 }, "a number"],
+  ])("has to have its text: a %s of %j ends the turn with an error that says what came", async (type, fields, got) => {
+    const source = iterate<any>([
+      { type: "text-delta", delta: "Let me see." },
+      { type, ...fields },
+    ]);
+    const { text, error } = await textJson("hermes").read(source).done();
+    expect(text).toBe("Let me see.");
+    expect(error).toMatchObject({
+      code: "invalid_event",
+      message: `An event of the stream cannot be read: the delta of a ${type} is a string, got ${got}.`,
+    });
+  });
+
+  it.each<[string, object, object]>([
+    ["a start", { type: "start", responseId: 5, model: {} }, { responseId: undefined, model: undefined }],
+    ["a call of nobody", { type: "provider-tool" }, { providerToolCalls: [] }],
+    ["no usage", { type: "usage", usage: "much" }, { usage: undefined }],
+    ["a word that is none of ours", { type: "finish", reason: "tool-calls" }, { providerFinishReason: "tool-calls" }],
+    ["a finish without a word", { type: "finish" }, { finishReason: "unknown", providerFinishReason: null }],
+    ["an error that says nothing", { type: "error" }, { error: { code: "provider_error" } }],
+  ])("may hold %s", async (_, event, turn) => {
+    const source = iterate<any>([{ type: "text-delta", delta: "Hi" }, event, { type: "finish", reason: "unknown" }]);
+    const read = await textJson("hermes").read(source).done();
+    expect(read).toMatchObject({ text: "Hi", ...turn });
+    expect(read.error?.message ?? "").not.toMatch(/undefined|Cannot/);
+  });
+
   it("that throws has lost its connection: no write is released", async () => {
     async function* source() {
       yield '<tool_call>{"name":"set_volume","arguments":{"level":1}}</tool_call>';
