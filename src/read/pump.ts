@@ -85,7 +85,7 @@ export class Pump implements DecoderOptions {
       else if (this.#gives !== undefined) this.#parser.push(step.value);
       else this.#takeOther(step.value);
     } catch (cause) {
-      this.reader.cut(unreadable(cause));
+      this.#cut(unreadable(cause));
     }
     // The provider's terminal event or a failure ends the turn, not the connection's end: some proxies keep it open.
     if (this.#isExhausted || this.reader.isOver) this.stop();
@@ -119,7 +119,7 @@ export class Pump implements DecoderOptions {
     if (this.isOver) return;
     this.isOver = true;
     const { reader } = this;
-    if (error !== undefined) reader.cut(error);
+    if (error !== undefined) this.#cut(error);
     if (this.#onAbort !== undefined) this.#signal!.removeEventListener("abort", this.#onAbort);
     // Stop waiting for a source that may hang.
     this.#rejectStep?.(undefined);
@@ -216,7 +216,17 @@ export class Pump implements DecoderOptions {
   onError(error: ToolError): void {
     // An error response that is not the provider's own (an HTML page, say) is reported by its status. And what follows
     // the provider's terminal event is not read, even if it came in the same piece.
-    if (this.#status === undefined && !this.reader.isOver) this.reader.cut(error);
+    if (this.#status === undefined && !this.reader.isOver) this.#cut(error);
+  }
+
+  #cut(error: ToolError): void {
+    try {
+      // What was held back did arrive. Of an aborted turn nothing more is reported.
+      if (error.code !== "aborted") this.#parser.cut?.();
+    } catch {
+      // The turn has failed either way.
+    }
+    this.reader.cut(error);
   }
 
   /** @returns false once the body is too long to read on */

@@ -122,13 +122,18 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     sink.terminal();
   }
 
+  function cut(): void {
+    sink.end();
+    onEnd();
+  }
+
   return {
     push,
     end() {
       if (hasStrings && !hasEvents) onFinish("stop");
-      sink.end();
-      onEnd();
+      cut();
     },
+    cut,
     native: native satisfies TextNative,
   };
 }

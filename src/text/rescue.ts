@@ -60,6 +60,10 @@ class RescueParser implements Parser<unknown> {
 
   end(): void {
     this.#parser.end();
+    this.cut();
+  }
+
+  cut(): void {
     for (const sink of this.#sinks) sink.end();
   }
 

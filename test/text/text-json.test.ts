@@ -204,6 +204,49 @@ describe("text from elsewhere", () => {
     expect(read.error?.message ?? "").not.toMatch(/undefined|Cannot/);
   });
 
+  const broken: Record<string, () => AsyncGenerator<any>> = {
+    "a connection that is lost": async function* () {
+      yield* [];
+      throw new Error("reset");
+    },
+    "an event that cannot be read": () => iterate([{ type: "text-delta" }]),
+    "bytes that are no event": () => iterate([new TextEncoder().encode("{no}\n")]),
+  };
+  const [hermes, rescuing] = [textJson("hermes"), rescueTextCalls(openaiChat)];
+  it.each(Object.entries(broken))("is all told where it ends with %s", async (_, end) => {
+    for (const [text, said, calls] of [
+      ["So <tool_", "So <tool_", []],
+      ['So <tool_call>{"na', "So ", ["truncated"]],
+    ] as const) {
+      const delta = { type: "text-delta", delta: text };
+      const chunk = { id: "1", choices: [{ index: 0, delta: { content: text } }] };
+      for (const [adapter, event] of [
+        [hermes, delta],
+        [rescuing, chunk],
+      ] as const) {
+        const bytes = new TextEncoder().encode(`${JSON.stringify(event)}\n`);
+        async function* source() {
+          yield end === broken["bytes that are no event"] ? bytes : event;
+          yield* end();
+        }
+        const turn = await adapter.read(source() as never, { tools: sharedTools }).done();
+        expect([turn.text, outcomesOf(turn)]).toEqual([said, calls]);
+        expect(turn.error).toBeDefined();
+      }
+    }
+  });
+
+  it("that is aborted tells no more", async () => {
+    const abort = new AbortController();
+    async function* source() {
+      yield "So <tool_";
+      abort.abort();
+      yield "call>";
+    }
+    const stream = hermes.read(source(), { signal: abort.signal });
+    expect(await stream.done()).toMatchObject({ text: "So ", error: { code: "aborted" } });
+  });
+
   it("that throws has lost its connection: no write is released", async () => {
     async function* source() {
       yield '<tool_call>{"name":"set_volume","arguments":{"level":1}}</tool_call>';
