@@ -37,32 +37,36 @@ export function reaching(root: JsonSchema, matches: (node: JsonSchema) => boolea
   return found;
 }
 
-const recursive = new WeakMap<JsonSchema, ReadonlySet<JsonSchema>>();
+const recursive = new WeakMap<JsonSchema, ReadonlyMap<JsonSchema, unknown>>();
 
 /** The schemas that contain themselves, through any number of references. */
-export function recursiveIn(root: JsonSchema): ReadonlySet<JsonSchema> {
+export function recursiveIn(root: JsonSchema): Pick<ReadonlySet<JsonSchema>, "has"> {
   let found = recursive.get(root);
-  if (found === undefined) recursive.set(root, (found = findRecursive(root)));
+  if (found === undefined) recursive.set(root, (found = cyclesFrom(root, (node) => linksOf(node, root))));
   return found;
 }
 
 /**
- * Those in strongly connected components, in one pass without recursion, since chains of references can be long:
- * https://en.wikipedia.org/wiki/Path-based_strong_component_algorithm
+ * The schemas that lead back to themselves, each with its cycle: the same value for those that lead to one another.
+ * These are the strongly connected components, found in one pass without recursion, since chains of references can be
+ * long: https://en.wikipedia.org/wiki/Path-based_strong_component_algorithm
  */
-function findRecursive(root: JsonSchema): ReadonlySet<JsonSchema> {
-  const found = new Set<JsonSchema>();
+export function cyclesFrom(
+  start: JsonSchema,
+  follow: (node: JsonSchema) => JsonSchema[],
+): ReadonlyMap<JsonSchema, unknown> {
+  const found = new Map<JsonSchema, unknown>();
   /** In the order of discovery; `Infinity` once its component is complete. */
   const numbers = new Map<JsonSchema, number>();
   const links = new Map<JsonSchema, JsonSchema[]>();
-  const path = [root];
+  const path = [start];
   const unassigned: JsonSchema[] = [];
   /** Schemas on the path that cannot be in one component, as far as is known. */
   const apart: JsonSchema[] = [];
   for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
     if (!numbers.has(node)) {
       numbers.set(node, numbers.size);
-      links.set(node, linksOf(node, root));
+      links.set(node, follow(node));
       unassigned.push(node);
       apart.push(node);
     }
@@ -71,7 +75,7 @@ function findRecursive(root: JsonSchema): ReadonlySet<JsonSchema> {
       const number = numbers.get(next);
       if (number === undefined) path.push(next);
       else while (numbers.get(apart.at(-1)!)! > number) apart.pop();
-      if (next === node) found.add(node);
+      if (next === node) found.set(node, node);
       continue;
     }
     path.pop();
@@ -80,7 +84,7 @@ function findRecursive(root: JsonSchema): ReadonlySet<JsonSchema> {
     const component = unassigned.splice(unassigned.lastIndexOf(node));
     for (const one of component) {
       numbers.set(one, Infinity);
-      if (component.length > 1) found.add(one);
+      if (component.length > 1) found.set(one, node);
     }
   }
   return found;

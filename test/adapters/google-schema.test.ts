@@ -284,6 +284,25 @@ describe("tools", () => {
     expect(rules).toEqual(["/properties/b tuplesToArrays"]);
   });
 
+  it("as JSON Schema: a cycle of references is followed once, however long it is", () => {
+    const stepsOf = (count: number): number => {
+      const name = (index: number) => `d${index % count}`;
+      const $defs = Object.fromEntries(
+        Array.from({ length: count }, (_, index) => {
+          const next = { $ref: `#/$defs/${name(index + 1)}` };
+          return [name(index), { type: "object", properties: { next }, required: ["next"] }];
+        }),
+      );
+      const looks = vi.spyOn(Object, "entries");
+      const { rules } = lower({ properties: { p: { $ref: "#/$defs/d0" } }, $defs }, "json-schema");
+      const steps = looks.mock.calls.length;
+      looks.mockRestore();
+      expect(rules).toHaveLength(count);
+      return steps;
+    };
+    expect(stepsOf(100)).toBeLessThan(2.5 * stepsOf(50));
+  });
+
   it("as Schema: references are put in their place, recursion is cut", () => {
     const { schema, rules } = lower(
       {

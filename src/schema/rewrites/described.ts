@@ -1,8 +1,8 @@
-import { oneOrAll } from "../fields.ts";
-import { isRecord } from "../json.ts";
-import type { Rewrite, RewriteContext } from "../lower.ts";
-import { recursiveIn } from "../refs.ts";
-import { eachSubschema } from "../subschemas.ts";
+import { oneOrAll, propertiesOf, requiredOf } from "../fields.ts";
+import { getOwn, isRecord } from "../json.ts";
+import type { Rewrite } from "../lower.ts";
+import { cyclesFrom, resolveRef } from "../refs.ts";
+import { eachSubschema, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
 import { keepKeywords, without } from "./keywords.ts";
@@ -88,30 +88,43 @@ function isListed(value: unknown): boolean {
 /** "Cyclic references ... may only be used within non-required properties": the required property that closes a cycle becomes optional. */
 const optionalCycles: Rewrite = {
   name: "optionalCycles",
-  apply(node, { root, lose, resolve }) {
-    const { properties, required } = node;
-    if (!isRecord(properties) || !Array.isArray(required) || !recursiveIn(root).has(node)) return node;
-    const closing = required.filter((name) => needs(properties[name], node, resolve));
+  apply(node, { root, lose }) {
+    const cycles = cyclesIn(root);
+    const cycle = cycles.get(node);
+    if (cycle === undefined) return node;
+    const { required: _, ...rest } = node;
+    const names = requiredOf(node);
+    const isClosing = (name: string) => cycles.get(getOwn(propertiesOf(node), name) as JsonSchema) === cycle;
+    const closing = names.filter(isClosing);
     if (closing.length === 0) return node;
     lose(`Properties that contain their own object again cannot be required: ${closing.join(", ")}.`);
-    const { required: _, ...rest } = node;
-    const left = required.filter((name) => !closing.includes(name));
+    const left = names.filter((name) => !isClosing(name));
     return { ...rest, ...(left.length > 0 && { required: left }) };
   },
 };
 
-/** Whether a schema leads to `target` through references, but through no optional property. */
-function needs(schema: unknown, target: JsonSchema, resolve: RewriteContext["resolve"]): boolean {
-  const reached = new Set([schema]); // it grows meanwhile
-  for (const one of reached) {
-    if (one === target) return true;
-    if (!isRecord(one)) continue;
-    const { $ref, properties, required, $defs: _, ...rest } = one;
-    if (typeof $ref === "string") reached.add(resolve($ref));
-    if (isRecord(properties) && Array.isArray(required)) for (const name of required) reached.add(properties[name]);
-    eachSubschema(rest, (child) => reached.add(child));
+const known = new WeakMap<JsonSchema, ReturnType<typeof cyclesFrom>>();
+
+/** The schemas that need themselves: they lead to themselves through references, but through no optional property. */
+function cyclesIn(root: JsonSchema): ReturnType<typeof cyclesFrom> {
+  let found = known.get(root);
+  if (found === undefined) {
+    const all: JsonSchema[] = [];
+    walkSchema(root, (node) => all.push(node));
+    // Nothing leads back to where all of them are found.
+    const start = {};
+    found = cyclesFrom(start, (node) => (node === start ? all : needsOf(node, root)));
+    known.set(root, found);
   }
-  return false;
+  return found;
+}
+
+function needsOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
+  const { $ref, properties: _, $defs: __, ...rest } = node;
+  const needs: unknown[] = requiredOf(node).map((name) => getOwn(propertiesOf(node), name));
+  if (typeof $ref === "string") needs.push(resolveRef(root, $ref));
+  eachSubschema(rest, (child) => needs.push(child));
+  return needs.filter(isRecord);
 }
 
 /** `exclusiveMinimum: 0` of an integer becomes `minimum: 1`. No loss. */
