@@ -1232,3 +1232,39 @@ it.each(["allOf", "anyOf"])("copies each of many properties a few times only, me
   // One by one, they were copied a hundred times.
   expect(copiesOf(400)).toBeLessThan(30 * 400);
 });
+
+const many = Array.from({ length: 400 }, (_, index) => index);
+const text = (index: number) => ({ type: "string", const: `v${index}` });
+
+it.each<[string, JsonSchema]>([
+  ["values", { oneOf: many.map(text) }],
+  ["values, or null", { oneOf: [...many.map(text), { type: "null" }] }],
+  ["kinds of objects", { oneOf: many.map((index) => ({ ...object({ kind: text(index) }), required: ["kind"] })) }],
+  [
+    "kinds of objects of one version",
+    {
+      type: "object",
+      oneOf: many.map((index) => ({ properties: { v: text(0), kind: text(index) }, required: ["v", "kind"] })),
+    },
+  ],
+  ["a tuple", { prefixItems: many.map((index) => ({ ...text(index), description: "x" })) }],
+])("compares each of many alternatives with few others: %s", (_, schema) => {
+  const searches = (["some", "every", "findIndex"] as const).map((name) => vi.spyOn(Array.prototype, name));
+  const { losses } = lowerSchema(schema, [oneOfToAnyOf, tuplesToArrays]);
+  let searched = 0;
+  for (const { mock } of searches) for (const list of mock.contexts) searched += (list as unknown[]).length;
+  vi.restoreAllMocks();
+  expect(losses.filter(({ rule }) => rule === "oneOfToAnyOf")).toEqual([]);
+  expect(searched).toBeLessThan(40 * many.length);
+});
+
+it("sees that two of many alternatives fit one value", () => {
+  const sees = (...oneOf: JsonSchema[]) => lowerSchema({ oneOf }, [oneOfToAnyOf]).losses.length === 1;
+  expect(sees(...many.map(text), text(7))).toBe(true);
+  expect(sees(...many.map(text), { type: "string" })).toBe(true);
+  expect(sees(...many.map(text), { const: { a: 1, b: 2 } }, { const: { b: 2, a: 1 } })).toBe(true);
+  expect(sees(...many.map(text), { const: { a: 1 } }, { const: { a: 2 } })).toBe(false);
+  const kind = (index: number) => ({ properties: { kind: text(index) }, required: ["kind"] });
+  // A value that is no object fits all of them.
+  expect(sees(...many.map(kind))).toBe(true);
+});

@@ -16,9 +16,7 @@ export const oneOfToAnyOf: Rewrite = {
   apply(node, { lose, resolve }) {
     if (!Array.isArray(node["oneOf"])) return node;
     const branches = branchesOf(node, "oneOf");
-    const kinds = branches.map((branch) => kindOfBranch(branch, node, resolve));
-    const exclusive = kinds.every((one, index) => kinds.slice(index + 1).every((other) => disjoint(one, other)));
-    if (!exclusive)
+    if (!areExclusive(branches.map((branch) => kindOfBranch(branch, node, resolve))))
       lose("oneOf becomes anyOf: a value that fits several branches passes too.", { rule: "oneOfToAnyOf" });
     const rest = without(node, ["oneOf"]);
     if (!Array.isArray(node["anyOf"])) return { ...rest, anyOf: branches };
@@ -30,41 +28,57 @@ export const oneOfToAnyOf: Rewrite = {
 interface Kind {
   /** Empty if any. */
   readonly types: readonly string[];
-  readonly values: readonly unknown[] | undefined;
-  /** The values of properties that it must have. They tell nothing about values that are not objects. */
-  readonly constants: ReadonlyMap<string, readonly unknown[]>;
+  /** What it may be (at `undefined`), and the values of properties that it must have if it is an object. */
+  readonly constants: ReadonlyMap<string | undefined, readonly unknown[]>;
   readonly isObject: boolean;
 }
 
 function kindOfBranch(branch: JsonSchema | boolean, node: JsonSchema, resolve: RewriteContext["resolve"]): Kind {
   const schema = target(branch, resolve) ?? {};
-  const constants = requiredOf(schema).flatMap((name) => {
-    const property = getOwn(propertiesOf(schema), name);
-    const values = literals((property !== undefined && target(property, resolve)) || {});
+  const constants = [undefined, ...requiredOf(schema)].flatMap((name) => {
+    const place = name === undefined ? schema : getOwn(propertiesOf(schema), name);
+    const values = literals((place !== undefined && target(place, resolve)) || {});
     return values === undefined ? [] : [[name, values] as const];
   });
   return {
     types: typesOf(schema),
-    values: literals(schema),
     constants: new Map(constants),
     isObject: [schema, node].some((one) => typesOf(one).join() === "object"),
   };
 }
 
+/** Whether no value fits two of them. Those with different values in one place need not be compared. */
+function areExclusive(kinds: readonly Kind[]): boolean {
+  const listed = kinds.flatMap((kind) =>
+    [...kind.constants].flatMap(([place, values]) =>
+      place === undefined || kind.isObject ? values.map((value) => ({ kind, place, value })) : [],
+    ),
+  );
+  const byPlace = Array.from(Map.groupBy(listed, ({ place }) => place).values(), (all) =>
+    Array.from(Map.groupBy(all, ({ value }) => (typeof value === "object" ? undefined : value)).values(), (same) =>
+      same.map(({ kind }) => kind),
+    ),
+  );
+  // The place that tells most of them apart.
+  const [alike = []] = byPlace.toSorted((one, other) => other.length - one.length);
+  const told = new Set(alike.flat());
+  const others = kinds.filter((kind) => !told.has(kind));
+  const areDisjoint = (some: readonly Kind[], all: readonly Kind[]) =>
+    some.every((one) => all.every((other) => other === one || disjoint(one, other)));
+  return areDisjoint(others, kinds) && alike.every((same) => areDisjoint(same, same));
+}
+
 function disjoint(one: Kind, other: Kind): boolean {
   if (one.types.length > 0 && other.types.length > 0 && commonTypes(one.types, other.types).length === 0) return true;
-  if (excludes(one.values, other.values)) return true;
-  if (!one.isObject && !other.isObject) return false;
-  for (const [name, values] of one.constants) if (excludes(values, other.constants.get(name))) return true;
+  for (const [place, values] of one.constants) {
+    const isSure = place === undefined || one.isObject || other.isObject;
+    if (isSure && excludes(values, other.constants.get(place))) return true;
+  }
   return false;
 }
 
-function excludes(values: readonly unknown[] | undefined, others: readonly unknown[] | undefined): boolean {
-  return (
-    values !== undefined &&
-    others !== undefined &&
-    !values.some((value) => others.some((same) => sameValue(value, same)))
-  );
+function excludes(values: readonly unknown[], others: readonly unknown[] | undefined): boolean {
+  return others !== undefined && !values.some((value) => others.some((same) => sameValue(value, same)));
 }
 
 function target(node: JsonSchema | boolean, resolve: RewriteContext["resolve"]): JsonSchema | undefined {

@@ -95,7 +95,7 @@ export const tuplesToArrays: Rewrite = {
     const kinds = [...tuple, ...(isRecord(more) ? [more] : [])]
       .map((item) => (item === true ? {} : item))
       .filter((item) => !isNothing(item));
-    const distinct = kinds.filter((item, index) => kinds.findIndex((other) => sameValue(other, item)) === index);
+    const distinct = Array.from(Map.groupBy(kinds, (item) => JSON.stringify(item)).values(), ([first]) => first);
     return {
       ...rest,
       items: distinct.length > 1 ? { anyOf: distinct } : (distinct[0] ?? {}),
