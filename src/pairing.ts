@@ -56,7 +56,7 @@ interface Group<Message> {
   readonly answers: readonly Entry<Message>[];
   readonly calls: readonly HistoryCall[];
   /** The results in its answers, until they are moved. */
-  readonly results: HistoryResult<Message>[];
+  results: HistoryResult<Message>[];
   isMoved: boolean;
 }
 
@@ -68,11 +68,12 @@ export function pairMessages<Message>(messages: readonly Message[], rules: Pairi
   const groups = groupsOf(messages, rules);
   bringBack(groups);
   const paired: Message[] = [];
-  for (const { turn, answers, calls, results, isMoved } of groups) {
+  for (const group of groups) {
+    const { turn, answers, calls, results, isMoved } = group;
     for (const { message } of turn) paired.push(message);
     const isFirst = turn.length === 0;
     const keepsOrphans = isFirst ? rules.keepsOrphans === true : turn.some(({ mayHoldCalls }) => mayHoldCalls);
-    if (!isMoved && (isInOrder(calls, answers, rules) || (keepsOrphans && calls.length === 0))) {
+    if (!isMoved && (isInOrder(group, rules) || (keepsOrphans && calls.length === 0))) {
       for (const { message } of answers) paired.push(message);
     } else {
       paired.push(...resultsOf(calls, results, rules, keepsOrphans));
@@ -105,21 +106,18 @@ function bringBack<Message>(groups: readonly Group<Message>[]): void {
   const open = new Map<string, Group<Message>[]>();
   for (const group of groups) {
     const ids = new Set(group.calls.map(({ id }) => id));
-    const late = group.results.filter(({ id }) => id !== "" && !ids.has(id));
-    for (const result of late) {
-      const earlier = open.get(result.id)?.pop();
-      if (earlier === undefined) continue;
+    group.results = group.results.filter((result) => {
+      const { id } = result;
+      const earlier = id === "" || ids.has(id) ? undefined : open.get(id)?.pop();
+      if (earlier === undefined) return true;
       earlier.results.push(result);
-      group.results.splice(group.results.indexOf(result), 1);
       earlier.isMoved = group.isMoved = true;
-    }
-    const left = [...group.results];
+      return false;
+    });
+    if (isAnswered(group)) continue;
+    const { take } = unpaired(group.results);
     for (const call of group.calls) {
-      const at = left.findIndex((result) => isResultOf(result, call));
-      if (at !== -1) {
-        left.splice(at, 1);
-        continue;
-      }
+      if (take(call) !== undefined) continue;
       const same = open.get(call.id) ?? [];
       open.set(call.id, same);
       same.push(group);
@@ -127,15 +125,15 @@ function bringBack<Message>(groups: readonly Group<Message>[]): void {
   }
 }
 
+/** Whether the results begin with those of all calls, in their order. */
+function isAnswered<Message>({ calls, results }: Group<Message>): boolean {
+  return calls.length <= results.length && calls.every((call, index) => isResultOf(results[index]!, call));
+}
+
 /** Whether everything is in order, so that the messages can be sent as they are. */
-function isInOrder<Message>(
-  calls: readonly HistoryCall[],
-  answers: readonly Entry<Message>[],
-  rules: PairingRules<Message>,
-): boolean {
-  const results = answers.flatMap((entry) => entry.results);
-  if (results.length !== calls.length || !results.every((result, index) => isResultOf(result, calls[index]!)))
-    return false;
+function isInOrder<Message>(group: Group<Message>, rules: PairingRules<Message>): boolean {
+  const { calls, answers, results } = group;
+  if (results.length !== calls.length || !isAnswered(group)) return false;
   const last = answers.findLastIndex((entry) => entry.results.length > 0);
   if (rules.inOneMessage === true && last > 0) return false;
   return answers
@@ -149,16 +147,44 @@ function resultsOf<Message>(
   rules: PairingRules<Message>,
   keepsOrphans: boolean,
 ): Message[] {
-  const left = [...given];
-  const results = calls.map((call) => {
-    const at = left.findIndex((result) => isResultOf(result, call));
-    return at === -1 ? rules.missing(call, OUTCOME_UNKNOWN) : left.splice(at, 1)[0]!.message;
-  });
-  if (keepsOrphans) results.push(...left.map(({ message }) => message));
+  const { take, left } = unpaired(given);
+  const results = calls.map((call) => take(call)?.message ?? rules.missing(call, OUTCOME_UNKNOWN));
+  if (keepsOrphans) for (const { message } of left) results.push(message);
   return results.length === 0 ? [] : (rules.join?.(results) ?? results);
 }
 
+/**
+ * Takes the results of calls, or the calls of results, out of a list, each once, the first that fits first: one with
+ * the id or, if one of the two has no id, with the name. What is left can be read at any time.
+ */
+export function unpaired<Named extends HistoryCall>(
+  entries: readonly Named[],
+): { readonly left: ReadonlySet<Named>; take(other: HistoryCall): Named | undefined } {
+  const left = new Set(entries);
+  const keyed = entries
+    .toReversed()
+    .flatMap((entry) => [ownKey(entry), `~${entry.name}`].map((key) => ({ key, entry })));
+  const byKey = Map.groupBy(keyed, ({ key }) => key);
+  return {
+    left,
+    take(other) {
+      for (const key of [ownKey(other), `${other.id === "" ? "~" : "="}${other.name}`]) {
+        const found = byKey.get(key) ?? [];
+        while (found.length > 0) {
+          const { entry } = found.pop()!;
+          if (left.delete(entry)) return entry;
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+function ownKey({ id, name }: HistoryCall): string {
+  return id === "" ? `=${name}` : `#${id}`;
+}
+
 /** Whether a result belongs to a call: by id, or by name if one of them has no id. */
-export function isResultOf(result: HistoryCall, call: HistoryCall): boolean {
+function isResultOf(result: HistoryCall, call: HistoryCall): boolean {
   return result.id !== "" && call.id !== "" ? result.id === call.id : result.name === call.name;
 }

@@ -19,7 +19,7 @@ import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { isSent, type Conversation, type Model, type ModelOptions, type ModelRequest } from "../../src/model.ts";
 import { openTurn, responseInfo, type Opened } from "../../src/open-turn.ts";
-import { isResultOf, pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
+import { pairMessages, unpaired, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import { resultContent } from "./messages.ts";
@@ -220,15 +220,11 @@ const PAIRING: PairingRules<GoogleContent> = {
 
 /** The calls that need a result: those that the server ran itself have theirs next to them. */
 function openCalls(parts: readonly GooglePart[]): HistoryCall[] {
-  const calls = parts.flatMap((part) =>
-    "functionCall" in part && isRecord(part.functionCall) ? [named(part.functionCall)] : [],
+  const { take, left } = unpaired(
+    parts.flatMap((part) => ("functionCall" in part && isRecord(part.functionCall) ? [named(part.functionCall)] : [])),
   );
-  for (const { functionResponse } of parts.filter(isResponse)) {
-    const result = named(functionResponse);
-    const at = calls.findIndex((call) => isResultOf(result, call));
-    if (at !== -1) calls.splice(at, 1);
-  }
-  return calls;
+  for (const { functionResponse } of parts.filter(isResponse)) take(named(functionResponse));
+  return [...left];
 }
 
 function isResponse(part: GooglePart): part is GoogleFunctionResponsePart {

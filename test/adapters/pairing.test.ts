@@ -477,9 +477,40 @@ it.each<[string, Conversation, object, RegExp]>([
   expect(() => pair([message])).toThrow(why);
 });
 
-it("looks at each call a few times, however many a turn has", () => {
+it.each<[string, (all: readonly object[]) => readonly object[]]>([
+  [
+    "in order",
+    (all) => [
+      { isModels: true, calls: all },
+      { isModels: false, results: all },
+    ],
+  ],
+  [
+    "the last one first",
+    (all) => [
+      { isModels: true, calls: all },
+      { isModels: false, results: all.toReversed() },
+    ],
+  ],
+  [
+    "when the model had gone on",
+    (all) => [
+      { isModels: true, calls: all },
+      { isModels: false },
+      { isModels: true },
+      { isModels: false, results: all.toReversed() },
+    ],
+  ],
+  [
+    "of no call",
+    (all) => [
+      { isModels: true, calls: all },
+      { isModels: false, results: all.map(() => ({ id: "x", name: "x" })) },
+    ],
+  ],
+])("looks at each call a few times, however many a turn has: results %s", (_, messagesOf) => {
   let looks = 0;
-  const all = Array.from({ length: 1000 }, (_, index) => ({
+  const all = Array.from({ length: 1000 }, (__, index) => ({
     name: "t",
     message: { isModels: false },
     get id() {
@@ -487,15 +518,52 @@ it("looks at each call a few times, however many a turn has", () => {
       return `id${index}`;
     },
   }));
-  const messages: any[] = [
-    { isModels: true, calls: all },
-    { isModels: false, results: all },
-  ];
-  const paired = pairMessages(messages, {
+  const paired = pairMessages(messagesOf(all) as any[], {
     parts: (message) => message,
     missing: () => ({}),
     joinsTurns: false,
+    join: () => [{}],
   });
-  expect(paired).toHaveLength(2);
+  expect(paired.length).toBeLessThan(5);
   expect(looks).toBeLessThan(30 * 1000);
+});
+
+it("google: looks at each call that the server ran a few times, however many a turn has", () => {
+  let looks = 0;
+  const all = Array.from({ length: 1000 }, (_, index) => ({
+    name: "t",
+    get id() {
+      looks++;
+      return `id${index}`;
+    },
+  }));
+  const parts = [
+    ...all.map((functionCall) => ({ functionCall })),
+    ...all.toReversed().map((functionResponse) => ({ functionResponse })),
+  ];
+  expect(google.conversation.pair([{ role: "model", parts } as never])).toHaveLength(1);
+  expect(looks).toBeLessThan(30 * 1000);
+});
+
+// Only at Google may a call have an id and its result none, or the other way round.
+it("pairs by id where both have one, else by name", () => {
+  const call = (id: string, name: string) => ({ functionCall: { ...(id && { id }), name, args: {} } });
+  const result = (id: string, name: string, output: number) => ({
+    functionResponse: { ...(id && { id }), name, response: { output } },
+  });
+  const pair = (calls: object[], results: object[]) =>
+    google.conversation
+      .pair([
+        { role: "model", parts: calls },
+        { role: "user", parts: results },
+      ] as never[])[1]!
+      .parts.map(({ functionResponse }: any) => functionResponse.response.output ?? "unknown");
+  expect(pair([call("a", "x"), call("", "x")], [result("", "x", 2), result("c", "y", 3), result("a", "x", 1)])).toEqual(
+    [1, 2],
+  );
+  expect(pair([call("", "x"), call("b", "y")], [result("", "y", 2), result("a", "x", 1)])).toEqual([1, 2]);
+  expect(pair([call("", "x"), call("", "x")], [result("a", "x", 1), result("", "y", 3), result("b", "x", 2)])).toEqual([
+    1, 2,
+  ]);
+  expect(pair([call("a", "x"), call("b", "x")], [result("b", "x", 2)])).toEqual(["unknown", 2]);
 });
