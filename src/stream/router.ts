@@ -25,6 +25,8 @@ export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | unde
 export class ToolRouter {
   readonly #tools: NamedTools | undefined;
   readonly #openCall: OpenCall;
+  /** The last call that has an id, in whichever message of the stream. */
+  readonly #carriers = new Labels<string>();
   #last: TurnRoutes | undefined;
   /** Only where there is more than one. */
   #turns: Map<number, TurnRoutes> | undefined;
@@ -154,19 +156,13 @@ export class ToolRouter {
   }
 
   #identify(state: CallState, id: string, routes: TurnRoutes): void {
-    // See wireId() in history.ts.
-    if (!state.id && this.#isTaken(id, routes)) (state.metadata ??= {})["sharesId"] = true;
     routes.byId.set(id, state);
-  }
-
-  /** Whether an earlier call has an id, in whichever message of the stream. */
-  #isTaken(id: string, routes: TurnRoutes): boolean {
-    for (const { byId } of this.#turns?.values() ?? [routes]) {
-      const last = byId.get(id);
-      // Behind one that is no longer there, the one whose id it shared still is.
-      if (last !== undefined && (!last.isRetracted || last.metadata?.["sharesId"] === true)) return true;
-    }
-    return false;
+    if (state.id) return;
+    const last = this.#carriers.get(id);
+    // Behind one that is no longer there, the one whose id it shared still is. See wireId() in history.ts.
+    if (last !== undefined && (!last.isRetracted || last.metadata?.["sharesId"] === true))
+      (state.metadata ??= {})["sharesId"] = true;
+    this.#carriers.set(id, state);
   }
 
   #turn(turnIndex: number): TurnRoutes {

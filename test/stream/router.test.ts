@@ -1,6 +1,7 @@
 import * as fc from "../fast-check.ts";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { defineTool, jsonSchema, ToolBuffer, type ToolCallError, type ToolChunk, ToolUse } from "../../src/index.ts";
+import { Labels } from "../../src/stream/router.ts";
 
 const anything = jsonSchema({ type: "object" });
 const tools = ["f", "g", "get", "get_weather", "now"].map((name) => defineTool({ name, inputSchema: anything }));
@@ -1066,4 +1067,29 @@ describe("random interleavings", () => {
       { numRuns: 400 },
     );
   });
+});
+
+it("looks up the id of a call a few times, in however many messages the calls before it came", () => {
+  const count = 1000;
+  const buffer = new ToolBuffer(tools, { limits: { maxCalls: count } });
+  const looks = vi.spyOn(Labels.prototype, "get");
+  for (let turnIndex = 0; turnIndex < count; turnIndex++) {
+    buffer.append({ ...head(0, `id${turnIndex}`, "f", "{}"), turnIndex });
+  }
+  expect(looks.mock.calls.length).toBeLessThan(10 * count);
+  looks.mockRestore();
+});
+
+it("a call has its id to itself, if only pieces of another one came under it", () => {
+  const buffer = new ToolBuffer(tools);
+  buffer.append({ ...head(0, "a", "f", '{"x":'), turnIndex: 0 });
+  buffer.append({ ...more(0, "1}", "b"), turnIndex: 0, done: true });
+  buffer.append({ ...head(0, "b", "f", "{}"), turnIndex: 1 });
+  buffer.append({ ...head(0, "a", "f", "{}"), turnIndex: 2 });
+  buffer.end("tool-use");
+  expect(buffer.calls.map(({ id, metadata }) => [id, metadata["sharesId"] ?? false])).toEqual([
+    ["a", false],
+    ["b", false],
+    ["a", true],
+  ]);
 });
