@@ -39,7 +39,7 @@ export {
 export type { Loss, OnLoss, Rewrite, RewriteContext } from "./schema/lower.ts";
 
 // Streams
-export { ToolBuffer, toolChunk } from "./stream/index.ts";
+export { applyChanges, ToolBuffer, toolChunk } from "./stream/index.ts";
 export type {
   FinishReason,
   Limits,

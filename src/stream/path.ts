@@ -1,9 +1,25 @@
 import type { JsonChange } from "../json/index.ts";
-import { setOwn } from "../schema/json.ts";
+import { copyJson, getOwn, setOwn } from "../schema/json.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
 
 /** How far past its end an array may grow: a few bytes must not cost much memory. Models write in order. */
 const MAX_GAP = 16;
+
+/**
+ * Applies what `changes()` of a call told to a copy of its input that is kept elsewhere, as in a page: what came of the
+ * changes before, `undefined` at first. Returns that same object, changed, or a new root. The changes stay as they are.
+ *
+ * @throws RangeError for changes that do not follow on those before.
+ * @example
+ * for (const { changes } of events) input = applyChanges(input, changes);
+ */
+export function applyChanges(input: unknown, changes: readonly PathPatch[]): unknown {
+  for (const { path, append, value } of changes) {
+    if (append !== undefined || value !== undefined)
+      input = applyPatch(input, { path, append, value: copyJson(value) });
+  }
+  return input;
+}
 
 /**
  * Applies one patch to a value and returns it: the same object, or a new root where the path is empty.
@@ -18,12 +34,12 @@ export function applyPatch(root: unknown, patch: PathPatch): unknown {
   let parent = base;
   for (let depth = 0; depth < path.length - 1; depth++) {
     const step = path[depth]!;
-    const child = container(get(parent, step), path[depth + 1]!);
+    const child = container(getOwn(parent, step as string), path[depth + 1]!);
     set(parent, step, child);
     parent = child;
   }
   const last = path[path.length - 1]!;
-  set(parent, last, patchedLeaf(get(parent, last), patch));
+  set(parent, last, patchedLeaf(getOwn(parent, last as string), patch));
   return base;
 }
 
@@ -35,9 +51,7 @@ export function changeOf(patch: PathPatch, told: number, root: unknown): JsonCha
   const { path, append, value, done = false } = patch;
   if (told < path.length || (append !== undefined && told > path.length)) {
     const place = path.slice(0, told);
-    let at = root;
-    for (const step of place) at = (at as Record<PathStep, unknown>)[step];
-    return { path: place, value: structuredClone(at), done: told > path.length && done };
+    return { path: place, value: structuredClone(valueAt(root, place)), done: told > path.length && done };
   }
   return append === undefined
     ? { path: [...path], value: structuredClone(value), done }
@@ -54,19 +68,14 @@ export function stepsToNew(root: unknown, { path, append }: PathPatch): number {
     if (typeof at !== "object" || at === null) return depth;
     const step = path[depth]!;
     if (Array.isArray(at) && (step as number) > at.length) return depth;
-    at = get(at as Container, step);
+    at = getOwn(at, step as string);
   }
   return append !== undefined && typeof at !== "string" ? path.length + 1 : path.length;
 }
 
-/** Whether there is something at a path. */
-export function hasPlace(root: unknown, path: readonly PathStep[]): boolean {
-  let at = root;
-  for (const step of path) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return false;
-    at = (at as Record<PathStep, unknown>)[step];
-  }
-  return true;
+/** What is at a path; `undefined` if there is nothing. */
+export function valueAt(root: unknown, path: readonly PathStep[]): unknown {
+  return path.reduce((at, step) => getOwn(at, step as string), root);
 }
 
 function patchedLeaf(before: unknown, patch: PathPatch): unknown {
@@ -85,10 +94,6 @@ function container(existing: unknown, step: PathStep): Container {
   throw new RangeError(
     `the step ${JSON.stringify(step)} does not fit ${Array.isArray(existing) ? "an array" : `a value of type ${typeof existing}`}`,
   );
-}
-
-function get(parent: Container, step: PathStep): unknown {
-  return Object.hasOwn(parent, step) ? (parent as Record<PathStep, unknown>)[step] : undefined;
 }
 
 function set(parent: Container, step: PathStep, value: unknown): void {

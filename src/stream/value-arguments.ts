@@ -5,7 +5,7 @@ import { exactly, TRUNCATED, type ArgumentsOutcome } from "./arguments-outcome.t
 import type { PathPatch, PathStep } from "./chunk.ts";
 import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
 import type { Limits } from "./limits.ts";
-import { applyPatch, changeOf, hasPlace, stepsToNew } from "./path.ts";
+import { applyPatch, changeOf, stepsToNew, valueAt } from "./path.ts";
 
 /** What came does not fit what is already there. */
 export class Misfit extends RangeError {}
@@ -170,7 +170,8 @@ export class ValueArguments {
     }
     if (this.#length > this.#limits.maxArgumentsLength) throw new TooLong();
     if (!isValue && append === undefined) {
-      if (patch.done === true && hasPlace(this.#value, path)) this.#changes?.push({ path: [...path], done: true });
+      if (patch.done === true && valueAt(this.#value, path) !== undefined)
+        this.#changes?.push({ path: [...path], done: true });
       return;
     }
     const told = this.#changes === undefined ? 0 : stepsToNew(this.#value, own);
