@@ -81,6 +81,11 @@ export class ToolExecutor {
     return this.#deps.approvals;
   }
 
+  /** All the tools that it may run: the executor itself can be passed wherever tools are taken. */
+  tools(): readonly Tool[] {
+    return this.#deps.tools.all();
+  }
+
   /** The tools that may be called in a mode: those to offer to the model. */
   toolsFor(behavior?: string): readonly Tool[] {
     return this.#deps.tools.all().filter((tool) => isOffered(tool, behavior));

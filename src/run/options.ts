@@ -15,7 +15,7 @@ import type { ValidateResults } from "./validate-results.ts";
 export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
   /** Who is asked: `openaiChat.model(client, params)` and its counterparts. */
   readonly model: Model<Message>;
-  /** The tools to offer; a registry or a server's set is consulted at each turn. Default: none. */
+  /** The tools to offer; a registry or a server's set is consulted at each turn. Default: the executor's. */
   readonly tools?: ToolSource<T> | undefined;
   /** Where runs are kept. Processes that share it share the runs. */
   readonly store: Store;
@@ -71,7 +71,7 @@ export type RunDeps = ReturnType<typeof depsOf>;
 /** @throws TypeError */
 export function depsOf(options: OrchestratorOptions) {
   checkParts(options);
-  const { model, store, executor, tools = [], trim, prepareStep, validateResults = true } = options;
+  const { model, store, executor, tools = executor ?? [], trim, prepareStep, validateResults = true } = options;
   const { approvals = executor?.approvals } = options;
   const { maxSteps = 32, budgets = {}, maxCutTurns = 2, retryDelayMs = 500, leaseMs = 30_000 } = options;
   const limits = { ...budgets, maxSteps };

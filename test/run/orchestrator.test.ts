@@ -1095,6 +1095,17 @@ describe("a run in which the application throws", () => {
   });
 });
 
+it("offers what the executor may run, if it is given no tools of its own", async () => {
+  const ran = counted("ran");
+  const store = memoryStore();
+  const executor = new ToolExecutor({ tools: [ran.tool, external("asked")], store });
+  const model = scripted({ calls: [{ name: "ran", args: { n: 1 } }, { name: "asked" }] });
+  const result = await new Orchestrator({ model, executor, store }).run({ input: "Go" });
+  expect(toolList(model.requests[0]!.tools!).map(({ name }) => name)).toEqual(["ran", "asked"]);
+  expect(result.pendingToolCalls.map(({ name }) => name)).toEqual(["asked"]);
+  expect(ran.inputs).toEqual([{ n: 1 }]);
+});
+
 describe("a registry that grows", () => {
   it("has its new tools offered, and executed", async () => {
     const registry = new ToolRegistry([]);
