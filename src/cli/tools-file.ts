@@ -8,8 +8,9 @@ import { defineTool, type Tool } from "../tool/tool.ts";
 import { toolList } from "../tool/tool-set.ts";
 
 /**
- * Loads tools from a JSON file (an array of `{ name, description, parameters, effect? }`), or from a module (every
- * tool, list of tools or registry that it exports).
+ * Loads tools from a JSON file (an array of `{ name, description, parameters, effect? }`, or what a request to a
+ * provider or the answer of an MCP server has), or from a module (every tool, list of tools or registry that it
+ * exports).
  *
  * @throws ToolError `invalid_tool` that says what the file holds instead
  */
@@ -47,25 +48,45 @@ function fromJson(path: string, text: string): readonly Tool[] {
       },
     );
   }
-  if (!Array.isArray(entries))
+  const list = listIn(entries);
+  if (list === undefined)
     throw new ToolError("invalid_tool", `The tool file ${path} holds ${kindOf(entries)}. ${SHAPE}`);
-  return toolList(entries.map((entry, at) => fromEntry(path, entry, at)));
+  return toolList(list.map((entry, at) => fromEntry(path, entry, at)));
+}
+
+/** The entries: also of a request or of an MCP server's answer, `{ tools: [] }`, and Google's, grouped. */
+function listIn(value: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(value)) {
+    return value.flatMap((entry: unknown) => {
+      const group = isRecord(entry) ? entry["functionDeclarations"] : undefined;
+      return Array.isArray(group) ? group.map((declaration: unknown) => ({ function: declaration })) : [entry];
+    });
+  }
+  return isRecord(value) && Array.isArray(value["tools"]) ? listIn(value["tools"]) : undefined;
 }
 
 const SHAPE = "It must be a JSON array of { name, description, parameters }, or a module that exports tools.";
 const EFFECTS = ["read", "idempotent", "write"] as const;
 
-function fromEntry(path: string, entry: unknown, at: number): Tool {
+/** What the schema is called: by OpenAI and Cohere, by Anthropic, by MCP, and by Google. */
+const SCHEMAS = ["parameters", "input_schema", "inputSchema", "parametersJsonSchema"];
+
+function fromEntry(path: string, given: unknown, at: number): Tool {
+  // Of Chat Completions and Cohere, `{ type: "function", function: { name, … } }`, and of Google, from listIn().
+  const entry = isRecord(given) && isRecord(given["function"]) ? given["function"] : given;
   if (!isRecord(entry)) {
     throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} is ${kindOf(entry)}. ${SHAPE}`);
   }
-  const { name, description, parameters, effect } = entry;
+  const { name, description, effect } = entry;
+  // There, a function without a schema has no parameters.
+  const none = entry === given ? undefined : { type: "object" };
+  const parameters = SCHEMAS.map((key) => entry[key]).find(isRecord) ?? none;
   if (typeof name !== "string") {
-    const keys = Object.keys(entry).join(", ") || "nothing";
+    const keys = Object.keys(given as object).join(", ") || "nothing";
     throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} has no name, but ${keys}. ${SHAPE}`);
   }
   const tool = `The tool ${JSON.stringify(name)} of the tool file ${path}`;
-  if (!isRecord(parameters)) {
+  if (parameters === undefined) {
     throw new ToolError("invalid_tool", `${tool} has no parameters, which are a JSON Schema. ${SHAPE}`);
   }
   const known = EFFECTS.find((candidate) => candidate === effect);

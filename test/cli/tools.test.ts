@@ -27,6 +27,31 @@ describe("a tools file", () => {
     expect(statuses).toEqual(["complete", "unknown-tool", "invalid"]);
   });
 
+  it.each(adapters.map(({ adapter }) => [adapter.name, adapter] as const))(
+    "as JSON, may be what a request of %s has",
+    async (_, { tools }) => {
+      const before = await loadTools(join(fixturesDir, "tools.json"));
+      for (const sent of [
+        tools(before, { onLoss: "ignore" }),
+        { model: "m", tools: tools(before, { onLoss: "ignore" }) },
+      ]) {
+        const path = join(folderWith({ "request.json": JSON.stringify(sent) }), "request.json");
+        const after = await loadTools(path);
+        expect(after.map(({ name, description }) => [name, description])).toEqual(
+          before.map(({ name, description }) => [name, description]),
+        );
+        const properties = after.map(({ inputSchema }) => Object.keys(inputSchema.jsonSchema["properties"] ?? {}));
+        expect(properties).toContainEqual(["city", "unit"]);
+      }
+    },
+  );
+
+  it("as JSON, may be what an MCP server lists", async () => {
+    const listed = { tools: [{ name: "get_weather", title: "Weather", inputSchema: { type: "object" } }] };
+    const path = join(folderWith({ "list.json": JSON.stringify(listed) }), "list.json");
+    expect((await loadTools(path)).map(({ name }) => name)).toEqual(["get_weather"]);
+  });
+
   it.each([
     ["exports a tool", "tools.ts", "export const tool: unknown = weather;"],
     ["exports a list", "tools.mjs", "export default [weather, other];"],
