@@ -1,7 +1,9 @@
 /** How the programs of examples/ are started. What they do is tested where the parts are that they show. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { temporary } from "./temporary.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -35,7 +37,8 @@ it.each([
   ["chat/main.ts", ["--live"], "--live needs the key of openai in OPENAI_API_KEY.\n"],
   ["chat/main.ts", ["--wire", "toString"], "--wire is one of openai, anthropic, got toString.\n"],
   ["chat/main.ts", ["--state", "package.json"], "--state is a folder that can be written to: EEXIST"],
-  ["approval/main.ts", ["--port", "soon"], '--port is a number, got "soon".\n'],
+  ["approval/main.ts", ["--port", "soon"], '--port is a number from 0 to 65535, got "soon".\n'],
+  ["approval/main.ts", ["--port", "70000"], '--port is a number from 0 to 65535, got "70000".\n'],
   ["approval/decide.ts", ["localhost"], "Which address?\n"],
   ["approval/decide.ts", ["ws://localhost:1", "maybe"], "approve or deny?\n"],
 ])("examples/%s %j says what is missing, without a stack", async (program, args, words) => {
@@ -46,7 +49,11 @@ it.each([
 });
 
 it("examples/approval/main.ts says why its server cannot listen", async () => {
-  const { status, stderr } = await run("approval/main.ts", "--state", temporary(), "--port", "99999");
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const { status, stderr } = await run("approval/main.ts", "--state", temporary(), "--port", String(port));
   expect(status).toBe(1);
-  expect(stderr).toMatch(/^The WebSocket server cannot listen: .*99999.*\n$/);
+  expect(stderr).toMatch(/^The WebSocket server cannot listen: .*EADDRINUSE.*\n$/);
 });

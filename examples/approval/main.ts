@@ -37,7 +37,8 @@ const { values: options } = commandLine(usage, {
   },
 });
 
-if (!/^\d{1,5}$/.test(options.port)) leave(`--port is a number, got ${JSON.stringify(options.port)}.`, 2);
+if (!/^\d{1,5}$/.test(options.port) || Number(options.port) > 65_535)
+  leave(`--port is a number from 0 to 65535, got ${JSON.stringify(options.port)}.`, 2);
 openFolder(options.state, options);
 
 const store = sqliteStore(join(options.state, "approvals.db"));
