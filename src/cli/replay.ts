@@ -9,7 +9,7 @@ import { openInput, recordingsAt } from "./inputs.ts";
 import { loadTools } from "./tools-file.ts";
 import { parseOptions, speedOf, UsageError } from "./usage-error.ts";
 import { printable, wrap } from "./text.ts";
-import { checkNotation, textFixtureAdapter, textNotations, withTextCalls } from "./text-calls.ts";
+import { checkIsNoNotation, checkNotation, textFixtureAdapter, textNotations, withTextCalls } from "./text-calls.ts";
 import { LEGEND } from "./timeline.ts";
 import { createView, isWatched } from "./view.ts";
 import { checkWire, recordedAdapterNamed, wireNames } from "./wires.ts";
@@ -60,8 +60,9 @@ export async function run(args: readonly string[]): Promise<number> {
       json: { type: "boolean" },
     },
   });
-  if (positionals.length === 0) throw new UsageError(`replay needs at least one file.\n\n${usage}`);
+  if (positionals.every((path) => path === "")) throw new UsageError(`replay needs at least one file.\n\n${usage}`);
   const speed = speedOf(values.speed);
+  checkIsNoNotation(values.wire);
   const wire = values.wire === undefined ? undefined : recordedAdapterNamed(values.wire).name;
   const tools = values.tools === undefined ? undefined : await loadTools(values.tools);
   const { text: notation } = values;

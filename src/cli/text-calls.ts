@@ -51,6 +51,17 @@ export function checkNotation(name: string): void {
   throw new UsageError(`There is no notation ${JSON.stringify(name)}. The notations are: ${textNotations.join(", ")}.`);
 }
 
+/**
+ * How calls are written in the text is no wire: any wire may carry such a text.
+ *
+ * @throws UsageError
+ */
+export function checkIsNoNotation(wire: string | undefined): void {
+  const name = wire?.replace(/^text-(?:json\/)?/, "") ?? "";
+  if (!textNotations.includes(name)) return;
+  throw new UsageError(`${wire} is how calls are written in a text, not a wire: use --text ${name}.`);
+}
+
 async function notationOf(name: string): Promise<Notation> {
   if (name !== "helpers") return notations[name as NotationName];
   return (await python(() => import("../../adapters/text-helpers/notation.ts"))).helpers();
