@@ -6,7 +6,7 @@ import { isStandardSchema, noJsonSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
 
 export type { JsonSchema, Schema, Validation } from "./types.ts";
-export { withUnionIssues } from "./union-issues.ts";
+export { withReasons } from "./union-issues.ts";
 export { coerce, dropNulls, mayForceNulls, type Coercion } from "./coerce.ts";
 
 /**

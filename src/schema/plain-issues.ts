@@ -219,7 +219,7 @@ export function readIssues(
 /** The issues made here: where the alternatives, or the name, are that each is about. */
 const explained = new WeakMap<Issue, string[]>();
 
-function explaining(issue: Issue, path: Path): Issue {
+export function explaining(issue: Issue, path: Path): Issue {
   explained.set(issue, [...(explained.get(issue) ?? []), path.join("/")]);
   return issue;
 }
@@ -303,7 +303,13 @@ function listOf(values: readonly unknown[]): string {
 
 /** A value in a message. */
 export function short(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    // a BigInt, a cycle
+  }
+  text ??= String(value);
   return text.length <= 80 ? text : `${text.slice(0, 77).toWellFormed()}...`;
 }
 

@@ -1,8 +1,8 @@
 import type { Issue } from "../errors.ts";
 import { getOwn } from "./json.ts";
-import { isPlainIssue, short } from "./plain-issues.ts";
+import { explaining, isPlainIssue, short } from "./plain-issues.ts";
 import { plainSchema } from "./plain.ts";
-import type { JsonSchema, Schema } from "./types.ts";
+import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /** As many as a model is told about: see `invalidInput()`. */
 const MAX_EXPLAINED = 10;
@@ -15,11 +15,25 @@ const checks = new WeakMap<JsonSchema, Schema | undefined>();
  * only that (`Invalid input`, `Invalid key in record`), which a model cannot act on. Such an issue is extended with what
  * the JSON Schema of the same library finds there, or with what came if it finds nothing.
  */
-export function withUnionIssues(
-  issues: readonly Issue[],
-  value: unknown,
-  { jsonSchema }: Pick<Schema, "jsonSchema">,
-): readonly Issue[] {
+export function withReasons(schema: Schema): Schema {
+  return Object.freeze({
+    ...schema,
+    validate(value: unknown): Validation {
+      const checked = schema.validate(value);
+      if (checked.ok) return checked;
+      let issues: readonly Issue[] | undefined;
+      return {
+        ok: false,
+        // made when somebody reads them, which nobody does of a value that can be coerced
+        get issues() {
+          return (issues ??= withUnionIssues(checked.issues, value, schema.jsonSchema));
+        },
+      };
+    },
+  });
+}
+
+function withUnionIssues(issues: readonly Issue[], value: unknown, jsonSchema: JsonSchema): readonly Issue[] {
   if (issues.some((issue) => isPlainIssue(issue))) return issues;
   if (!checks.has(jsonSchema)) checks.set(jsonSchema, plainOrNothing(jsonSchema));
   const checked = checks.get(jsonSchema)?.validate(value);
@@ -33,7 +47,10 @@ export function withUnionIssues(
     const found = checked.ok ? [] : checked.issues.filter(says);
     if (isBare && found.length === 0) {
       const got = path.reduce<unknown>((inside, step) => getOwn(inside, String(step)), value);
-      return [issue, { path, message: `a rule that the schema does not state refuses ${short(got)}` }];
+      return [
+        issue,
+        explaining({ path, message: `a rule that the schema does not state refuses ${short(got)}` }, path),
+      ];
     }
     return [issue, ...found];
   });

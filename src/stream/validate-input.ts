@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.ts";
-import { coerce, dropNulls, mayForceNulls, withUnionIssues, type Coercion, type Validation } from "../schema/index.ts";
+import { coerce, dropNulls, mayForceNulls, type Coercion, type Validation } from "../schema/index.ts";
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 
@@ -39,7 +39,7 @@ function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Rep
     return { ...note(third, repairs, "coerce", coerced.repairs), args: coerced.value };
   }
   // Nothing about the removed nulls: told that they are wrong, a model would invent values for what it left out.
-  return { ok: false, issues: withUnionIssues(second.issues, dropped.value, inputSchema) };
+  return second;
 }
 
 function holdsNull(value: unknown): boolean {

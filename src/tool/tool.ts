@@ -1,5 +1,5 @@
 import { ToolError } from "../errors.ts";
-import { toSchema, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
+import { toSchema, withReasons, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
 import { kindOf, unknownKey } from "../schema/json.ts";
 import { withInputRoot } from "../schema/root.ts";
 import type { Schema } from "../schema/types.ts";
@@ -217,7 +217,7 @@ const KNOWN: readonly string[] = [
 
 function schemaOf(source: SchemaSource, name: string, field: string, checked = (schema: Schema) => schema): Schema {
   try {
-    return checked(toSchema(source));
+    return withReasons(checked(toSchema(source)));
   } catch (cause) {
     if (!(cause instanceof ToolError)) throw cause;
     throw new ToolError(cause.code, `Tool ${name}: ${field}: ${cause.message}`, { issues: cause.issues, cause });

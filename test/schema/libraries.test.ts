@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import * as zMini from "zod/mini";
 import { z as z3 } from "zod3";
-import { jsonSchema, toSchema, withUnionIssues, type SchemaSource } from "../../src/schema/index.ts";
+import { jsonSchema, toSchema, withReasons, type SchemaSource } from "../../src/schema/index.ts";
 import { zod3 } from "../../src/schema/zod3.ts";
 
 const properties = { city: { type: "string" }, days: { type: "number", default: 1 } };
@@ -64,10 +64,8 @@ it("keeps a record's `__proto__` and `constructor` as they are, own properties o
 describe("a value that fits no alternative, or has a wrong name", () => {
   const place = { city: "Oslo" };
   const told = (source: SchemaSource, value: unknown) => {
-    const schema = toSchema(source);
-    const checked = schema.validate(value);
-    const issues = checked.ok ? [] : withUnionIssues(checked.issues, value, schema);
-    return issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    const checked = withReasons(toSchema(source)).validate(value);
+    return checked.ok ? [] : checked.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   };
   const ofZod = z.object({
     at: z.union([z.object({ city: z.string() }), z.object({ lat: z.number(), lon: z.number() })]).nullable(),

@@ -68,6 +68,39 @@ describe.each(Object.entries(schemas))("a tool with a schema of %s", (_name, inp
   });
 });
 
+describe("a tool with alternatives", () => {
+  const at = z.union([z.object({ city: z.string() }), z.object({ lat: z.number(), lon: z.number() })]);
+  const even = z.number().refine((n) => n % 2 === 0);
+  const weather = defineTool({ name: "weather", inputSchema: z.object({ at, even }), outputSchema: z.object({ at }) });
+  const alternatives =
+    'at: fits none of the 2 alternatives (city: the required property "city" is missing; lat: must be a number, got a string)';
+
+  it("says what each of them asks for", () => {
+    const wrong = { at: { lat: "1", lon: 2 }, even: 2 };
+    expect(() => weather.use(wrong as never)).toThrow(alternatives);
+    const checked = weather.outputSchema!.validate(wrong);
+    expect(checked.ok ? [] : checked.issues.map(({ path, message }) => `${path}: ${message}`)).toContain(alternatives);
+  });
+
+  it("says so once, if it is defined again with other options", () => {
+    const again = defineTool({ ...weather, eager: true });
+    for (const wrong of [
+      { at: {}, even: 2 },
+      { at: { city: "Oslo" }, even: 1 },
+    ]) {
+      const issuesOf = (tool: typeof weather) => tool.inputSchema.validate(wrong);
+      expect(issuesOf(again)).toEqual(issuesOf(weather));
+    }
+  });
+
+  it("has no exception for what is no JSON", () => {
+    const checked = weather.inputSchema.validate({ at: { city: "Oslo" }, even: 1, big: 1n });
+    expect(checked).toMatchObject({ ok: false, issues: [{ path: ["even"] }, { path: ["even"] }] });
+    const cyclic: Record<string, unknown> = { at: { city: "Oslo" } };
+    expect(weather.inputSchema.validate(Object.assign(cyclic, { even: cyclic }))).toMatchObject({ ok: false });
+  });
+});
+
 const echo = defineTool({ name: "echo", inputSchema: z.object({ text: z.string() }), execute: ({ text }) => text });
 
 describe("defineTool()", () => {
