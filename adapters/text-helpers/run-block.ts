@@ -3,9 +3,9 @@ import { parseJson } from "../../src/json/index.ts";
 import { setOwn } from "../../src/schema/json.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { resolveLimits } from "../../src/stream/limits.ts";
-import { validateInput } from "../../src/stream/validate-input.ts";
+import { useOfValue } from "../../src/stream/validate-input.ts";
 import { approvalRule } from "../../src/tool/policy.ts";
-import { invalidInput, ToolUse, type GivenContext } from "../../src/tool/use.ts";
+import { ToolUse, type GivenContext } from "../../src/tool/use.ts";
 import type { HelperMetadata } from "./calls.ts";
 import { valueAt, type Reference, type Step } from "./values.ts";
 
@@ -43,20 +43,8 @@ export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
     input = withValue(input, reference.path, parseJson(json));
   }
   const { invocationId, id, name, turnIndex, position, tool } = use;
-  const call = {
-    invocationId,
-    id,
-    name,
-    argsText: JSON.stringify(input),
-    turnIndex,
-    position,
-    metadata: { ...metadata },
-  };
-  const repairs = [...use.repairs];
-  const checked = validateInput(tool, input, tool.repair, repairs);
-  if (!checked.ok) throw invalidInput({ ...call, input }, checked.issues);
-  const argsValue = repairs.length > 0 ? (checked.args ?? input) : undefined;
-  return new ToolUse({ ...call, tool, input: checked.value, argsValue, repairs });
+  const call = { invocationId, id, name, argsText: JSON.stringify(input), input, turnIndex, position, metadata };
+  return useOfValue(call, tool, use.repairs);
 }
 
 /**

@@ -1,6 +1,9 @@
-import { isToolError, ToolError } from "../errors.ts";
+import { isToolError, ToolCallError, ToolError } from "../errors.ts";
 import { jsonIn, wellFormed } from "../json/index.ts";
+import { exactly } from "../stream/arguments-outcome.ts";
+import { badArguments } from "../stream/call-failures.ts";
 import { isMarked, modelOutput, outputText } from "../stream/history.ts";
+import { useOfValue } from "../stream/validate-input.ts";
 import { isRecord } from "../schema/json.ts";
 import { approvalRule } from "../tool/policy.ts";
 import { safeToolName } from "../tool/names.ts";
@@ -154,7 +157,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
     const { signal, notify } = readContext(requestContext);
     try {
       checkServable(tool);
-      const output = await execute(tool.use(params.arguments ?? {}), {
+      const output = await execute(useOf(tool, params.arguments ?? {}), {
         ...options.context?.(requestContext),
         signal,
         progress: progressTo(notify, params._meta?.progressToken),
@@ -179,6 +182,27 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
       `Tool ${qualifiedName} needs approval, and nobody here can give it: serve it with an executor, in the option execute.`,
     );
   }
+}
+
+/**
+ * Some model wrote the arguments, and its client has parsed them: they are checked like those of a stream.
+ *
+ * @throws ToolCallError `invalid_input`
+ */
+function useOf(tool: Tool, input: Readonly<Record<string, unknown>>): ToolUse {
+  const call = {
+    invocationId: crypto.randomUUID(),
+    id: null,
+    name: tool.name,
+    argsText: JSON.stringify(input),
+    input,
+    turnIndex: 0,
+    position: 0,
+    metadata: {},
+  };
+  const read = exactly(input);
+  if (!read.ok) throw new ToolCallError(read.code, badArguments(tool.name, read.message), call);
+  return useOfValue(call, tool);
 }
 
 /** The caller is remote, and perhaps a stranger. */

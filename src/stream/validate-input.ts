@@ -1,10 +1,25 @@
-import { messageOf } from "../errors.ts";
+import { messageOf, type FailedCall } from "../errors.ts";
 import { coerce, dropNulls, mayForceNulls, type Coercion, type Validation } from "../schema/index.ts";
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
-import type { Repair } from "../tool/use.ts";
+import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
 
 /** @property args what the schema has accepted, if that is not the value as it came */
 export type InputValidation = Validation & { readonly args?: unknown };
+
+/**
+ * A call whose arguments a model wrote, but that came as a value, repaired as far as the tool's policy allows.
+ *
+ * @param earlier repairs made before
+ * @throws ToolCallError `invalid_input`
+ */
+export function useOfValue(call: FailedCall, tool: Tool, earlier: readonly Repair[] = []): ToolUse {
+  const { input } = call;
+  const repairs = [...earlier];
+  const checked = validateInput(tool, input, tool.repair, repairs);
+  if (!checked.ok) throw invalidInput(call, checked.issues);
+  const argsValue = repairs.length > 0 ? (checked.args ?? input) : undefined;
+  return new ToolUse({ ...call, name: tool.name, tool, input: checked.value, argsValue, repairs });
+}
 
 /**
  * Whether the arguments that a model wrote fit a tool's schema; each repair is added to `repairs`. A custom check may

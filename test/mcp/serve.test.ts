@@ -3,8 +3,15 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { defineTool, ToolRegistry, type Tool } from "../../src/index.ts";
-import { mcpHandlers, mcpTools, resultContent, serveMcp, type ServedContent } from "../../src/mcp/index.ts";
+import { defineTool, ToolRegistry, type Tool, type ToolUse } from "../../src/index.ts";
+import {
+  mcpHandlers,
+  mcpTools,
+  resultContent,
+  serveMcp,
+  type McpClient,
+  type ServedContent,
+} from "../../src/mcp/index.ts";
 import { misread } from "../misread.ts";
 import { connections, connectOldServer, execute, failure, newServer, oldServer, processes } from "./support.ts";
 
@@ -34,6 +41,11 @@ const fails = defineTool({
 });
 const external = defineTool({ name: "ask_user", inputSchema: z.object({}) });
 const all = [weather, greet, fails, external] as Tool[];
+
+/** A client's own call, which checks no input. */
+function caller(client: McpClient) {
+  return (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
+}
 
 describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, connect) => {
   async function served(tools: Tool[] = all, options = {}) {
@@ -71,6 +83,51 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     // past our own validation, as another client would
     const error = await failure(Promise.resolve(loose.execute!({ town: "Oslo" }, context(loose))));
     expect(error).toMatchObject({ code: "tool_failed", message: expect.stringContaining("does not fit its schema") });
+  });
+
+  it("repairs what another model wrote as far as the tool lets it, as in a stream", async () => {
+    const given = z.object({ n: z.number(), tags: z.array(z.string()), unit: z.string().optional() });
+    const tell = { inputSchema: given, execute: (input: unknown) => JSON.stringify(input) };
+    const server = newServer();
+    const uses: ToolUse[] = [];
+    serveMcp(server, [defineTool({ ...tell, name: "look", effect: "read" }), defineTool({ ...tell, name: "put" })], {
+      execute: (use, context) => (uses.push(use), use.execute(context)),
+    });
+    const call = caller(await connect(server));
+    expect(await call("look", { n: "5", tags: '["a"]', unit: null })).toMatchObject({
+      content: [{ type: "text", text: '{"n":5,"tags":["a"]}' }],
+    });
+    expect(uses[0]!.repairs.map(({ kind, path }) => [kind, path])).toEqual([
+      ["null_dropped", ["unit"]],
+      ["coerce", ["n"]],
+      ["coerce", ["tags"]],
+    ]);
+    // of a write: only what strict modes force
+    expect(await call("put", { n: 5, tags: [], unit: null })).toMatchObject({
+      content: [{ text: '{"n":5,"tags":[]}' }],
+    });
+    expect(await call("put", { n: "5", tags: [], unit: null })).toMatchObject({
+      content: [
+        {
+          type: "text",
+          text: "The input of put does not fit its schema: n: Invalid input: expected number, received string. Correct the arguments and call it again.",
+        },
+      ],
+      isError: true,
+    });
+  });
+
+  it("does not run a call with a number that has lost digits on its way", async () => {
+    const ran = vi.fn(() => "paid");
+    const server = newServer();
+    serveMcp(server, [defineTool({ name: "pay", inputSchema: { type: "object" }, execute: ran })]);
+    const call = caller(await connect(server));
+    expect(await call("pay", { order: Number("12345678901234567890") })).toMatchObject({
+      content: [{ text: expect.stringContaining("cannot be kept exactly") }],
+      isError: true,
+    });
+    expect(ran).not.toHaveBeenCalled();
+    expect(await call("pay", { atoms: 6.02e23 })).toMatchObject({ content: [{ text: "paid" }] });
   });
 
   it("says of an output that does not fit that it is none", async () => {
@@ -208,9 +265,11 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
 
 describe.each(Object.entries(processes))("serveMcp() over stdio, read by %s", (_, connect) => {
   it("answers from a process of its own", async () => {
-    const set = await mcpTools(await connect());
+    const client = await connect();
+    const set = await mcpTools(client);
     expect(set.tools().map(({ name }) => name)).toEqual(["calculator__add", "calculator__wait"]);
     expect(await execute(set.tools()[0], { a: 1, b: 2 })).toEqual({ sum: 3 });
+    expect(await caller(client)("add", { a: "1", b: 2 })).toMatchObject({ structuredContent: { sum: 3 } });
   });
 
   it("notices that the process is gone: what came of a write is unknown", async () => {
