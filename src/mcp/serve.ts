@@ -123,15 +123,22 @@ export function serveMcp(
 ): void {
   const target = (server as { server?: McpServerLike } | undefined)?.server ?? (server as McpServerLike | undefined);
   if (typeof target?.sendToolListChanged !== "function") {
-    throw new TypeError("serveMcp() takes a Server or McpServer of @modelcontextprotocol/server");
+    throw new TypeError(SERVER_NEEDED);
   }
   checkOptionNames("serveMcp()", options, OPTIONS);
   const { listTools, callTool } = mcpHandlers(tools, options);
   target.assertCanSetRequestHandler("tools/list" as never);
   target.registerCapabilities({ tools: { listChanged: true } });
-  target.setRequestHandler("tools/list" as never, listTools as never);
-  target.setRequestHandler("tools/call" as never, callTool as never);
+  try {
+    target.setRequestHandler("tools/list" as never, listTools as never);
+    target.setRequestHandler("tools/call" as never, callTool as never);
+  } catch (cause) {
+    throw new TypeError(SERVER_NEEDED, { cause }); // version 1 wants a schema instead of the method's name
+  }
 }
+
+const SERVER_NEEDED =
+  "serveMcp() takes a Server or McpServer of @modelcontextprotocol/server 2. For a server of @modelcontextprotocol/sdk 1, give what mcpHandlers(tools) returns to its setRequestHandler().";
 
 /**
  * The handlers behind {@link serveMcp}.

@@ -1,4 +1,6 @@
 import { Client } from "@modelcontextprotocol/client";
+import { Server as OldServer } from "@modelcontextprotocol/sdk/server/index.js";
+import { McpServer as OldMcpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { McpServer } from "@modelcontextprotocol/server";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
@@ -403,6 +405,17 @@ it("two names that MCP would know as one are a mistake", () => {
   expect(() => mcpHandlers(twice as Tool[])).toThrow(
     /called math\.greet__all on the wire: one comes from math\.greet__all, one from math\.greet\/all\./,
   );
+});
+
+it("a server of sdk 1 is refused with what to do instead", () => {
+  const info = { name: "old", version: "1.0.0" };
+  for (const server of [new OldServer(info, { capabilities: { tools: {} } }), new OldMcpServer(info)]) {
+    expect(() => serveMcp(server, all)).toThrow(
+      new TypeError(
+        "serveMcp() takes a Server or McpServer of @modelcontextprotocol/server 2. For a server of @modelcontextprotocol/sdk 1, give what mcpHandlers(tools) returns to its setRequestHandler().",
+      ),
+    );
+  }
 });
 
 it.each([undefined, {}, new Client({ name: "client", version: "1" })])("is no server: %o", (value) => {
