@@ -172,7 +172,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
       return resultOf(tool, output);
     } catch (error) {
       // For the calling model: the messages of our errors are written for models.
-      const message = isToolError(error) ? error.message : `Tool ${tool.name} failed.`;
+      const message = isToolError(error) ? error.message : `Tool ${tool.name} failed: ${safeMessage(error)}`;
       return { content: [{ type: "text", text: message }], isError: true };
     }
   }
@@ -269,14 +269,25 @@ function said(
   isStructured: boolean,
 ): { readonly text: string; readonly content?: ServedContent[] | undefined } {
   try {
-    const told = modelOutput(tool, output);
+    const told = toldOf(tool, output, isStructured);
     const text = outputText(isStructured || isMarked(told) ? output : told);
     return { text, content: contentOf(told) };
   } catch (cause) {
     // Whoever does not read of a write that it was executed calls it again.
-    throw new ToolError("not_serializable", `Tool ${tool.name} has run, but its output is nothing that JSON can say.`, {
+    const why = safeMessage(cause);
+    throw new ToolError("not_serializable", `Tool ${tool.name} has run, but its output cannot be sent: ${why}`, {
       cause,
     });
+  }
+}
+
+/** Structure says everything, also where `toModelOutput` fails. */
+function toldOf(tool: Tool, output: unknown, isStructured: boolean): unknown {
+  try {
+    return modelOutput(tool, output);
+  } catch (error) {
+    if (!isStructured) throw error;
+    return modelOutput({ ...tool, toModelOutput: undefined }, output);
   }
 }
 

@@ -152,7 +152,7 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
       await served([defineTool({ name: "pay", inputSchema: z.object({}), execute: handler }) as Tool])
     ).tools();
     expect(await failure(execute(pay))).toMatchObject({
-      message: "Tool pay has run, but its output is nothing that JSON can say.",
+      message: expect.stringMatching(/^Tool pay has run, but its output cannot be sent: .*BigInt/),
     });
     expect(handler).toHaveBeenCalledOnce();
   });
@@ -173,8 +173,37 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     expect(await execute(tools[0]!)).toBe("3");
     expect(await execute(tools[1]!)).toBe(JSON.stringify(rows)); // a form for one provider is none for a client
     expect(await failure(execute(tools[2]!))).toMatchObject({
-      message: "Tool map has run, but its output is nothing that JSON can say.",
+      message: expect.stringMatching(/^Tool map has run, but its output cannot be sent: .*Map/),
     });
+  });
+
+  it("gives the structure of a tool that ran, also where what it wants to tell a model fails", async () => {
+    const given = {
+      inputSchema: z.object({}),
+      execute: () => ({ page: 1 }),
+      toModelOutput: (): never => {
+        throw new Error("no font in /usr/share/fonts/a.ttf");
+      },
+    };
+    const both = defineTool({ ...given, name: "both", outputSchema: z.object({ page: z.number() }) });
+    const text = defineTool({ ...given, name: "text" });
+    const tools = (await served([both as Tool, text as Tool])).tools();
+    expect(await execute(tools[0])).toEqual({ page: 1 });
+    expect(await failure(execute(tools[1]))).toMatchObject({
+      message: "Tool text has run, but its output cannot be sent: no font in [path]",
+    });
+  });
+
+  it("says what went wrong in the functions of whoever serves it", async () => {
+    const refuse = () => {
+      throw new Error("no permission for orders, see /etc/app/rights.json");
+    };
+    for (const options of [{ execute: refuse }, { context: refuse }]) {
+      const [hello] = (await served([greet as Tool], options)).tools();
+      expect(await failure(execute(hello))).toMatchObject({
+        message: "Tool math.greet/all failed: no permission for orders, see [path]",
+      });
+    }
   });
 
   it("gives images and whatever else a tool marks as content, next to the structure that it promises", async () => {
