@@ -71,24 +71,46 @@ export interface McpResult {
   readonly resultType?: string | undefined;
 }
 
-/** One block of a result. */
-export interface McpContent {
-  readonly type: string;
-  readonly text?: string | undefined;
-  /** Base64, of an image or of audio. */
-  readonly data?: string | undefined;
-  readonly mimeType?: string | undefined;
-  readonly uri?: string | undefined;
-  readonly name?: string | undefined;
-  readonly resource?:
+/** One block of a result, as MCP describes it. `data` and `blob` are Base64. */
+export type ServedContent = (
+  | { type: "text"; text: string }
+  | { type: "image" | "audio"; data: string; mimeType: string }
+  | {
+      type: "resource_link";
+      uri: string;
+      name: string;
+      title?: string | undefined;
+      description?: string | undefined;
+      mimeType?: string | undefined;
+      /** In bytes. */
+      size?: number | undefined;
+    }
+  | {
+      type: "resource";
+      resource: { uri: string; mimeType?: string | undefined } & (
+        | { text: string; blob?: undefined }
+        | { blob: string; text?: undefined }
+      );
+    }
+) & {
+  /** For whom it is, and how important, from 0 to 1. */
+  annotations?:
     | {
-        readonly uri: string;
-        readonly text?: string | undefined;
-        readonly blob?: string | undefined;
-        readonly mimeType?: string | undefined;
+        audience?: ("user" | "assistant")[] | undefined;
+        priority?: number | undefined;
+        lastModified?: string | undefined;
       }
     | undefined;
-}
+};
+
+/** The same as it is read, whatever its type: what blocks of its type do not have is `undefined`. */
+export type McpContent = Read<ServedContent>;
+
+type Read<Block> = Block extends unknown
+  ? Readonly<Block> & { readonly [name in Exclude<BlockField, keyof Block>]?: undefined }
+  : never;
+
+type BlockField = "text" | "data" | "mimeType" | "uri" | "name" | "resource";
 
 /**
  * What a server asks for before it answers: https://modelcontextprotocol.io/specification/2026-07-28 (multi-round-trip

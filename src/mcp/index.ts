@@ -6,7 +6,6 @@ export {
   serveMcp,
   type McpHandlers,
   type McpServerLike,
-  type ServedContent,
   type ServedResult,
   type ServedTool,
   type ServeMcpOptions,
@@ -20,4 +19,5 @@ export type {
   McpProgress,
   McpResult,
   McpToolDefinition,
+  ServedContent,
 } from "./client.ts";

@@ -12,6 +12,7 @@ import { safeMessage } from "../tool/safe-message.ts";
 import { onceForTools, toolList, toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
+import type { ServedContent } from "./client.ts";
 
 /** Options of {@link serveMcp}. */
 export interface ServeMcpOptions {
@@ -52,35 +53,6 @@ export interface ServedResult {
   structuredContent?: Record<string, unknown>;
   isError?: boolean;
 }
-
-/** One block of a result, as MCP describes it. `data` and `blob` are Base64. */
-export type ServedContent = (
-  | { type: "text"; text: string }
-  | { type: "image" | "audio"; data: string; mimeType: string }
-  | {
-      type: "resource_link";
-      uri: string;
-      name: string;
-      title?: string | undefined;
-      description?: string | undefined;
-      mimeType?: string | undefined;
-      /** In bytes. */
-      size?: number | undefined;
-    }
-  | {
-      type: "resource";
-      resource: { uri: string; mimeType?: string | undefined } & ({ text: string } | { blob: string });
-    }
-) & {
-  /** For whom it is, and how important, from 0 to 1. */
-  annotations?:
-    | {
-        audience?: ("user" | "assistant")[] | undefined;
-        priority?: number | undefined;
-        lastModified?: string | undefined;
-      }
-    | undefined;
-};
 
 interface CallRequest {
   readonly params: {
@@ -299,8 +271,10 @@ const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.mcp.resultContent")
  *
  * @example
  * execute: async () => resultContent([{ type: "image", data: png.toString("base64"), mimeType: "image/png" }]),
+ * @example
+ * mcpTools(client, { result: ({ content = [] }) => resultContent(content) }) // to serve them again, images and all
  */
-export function resultContent(content: ServedContent[]): { readonly content: ServedContent[] } {
+export function resultContent(content: readonly ServedContent[]): { readonly content: readonly ServedContent[] } {
   return Object.freeze({ [RESULT_CONTENT]: true, content });
 }
 

@@ -234,6 +234,28 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     expect(results).toMatchObject([{ content: sent }, { content: sent, structuredContent: { page: 1 } }]);
   });
 
+  it("serves again what another server gives, images and all", async () => {
+    const content: ServedContent[] = [
+      { type: "text", text: "page 1", annotations: { audience: ["assistant"], priority: 0.5 } },
+      { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" },
+      { type: "audio", data: "UklGRg==", mimeType: "audio/wav" },
+      { type: "resource_link", uri: "file:///b.txt", name: "b.txt", size: 3 },
+      { type: "resource", resource: { uri: "file:///a.bin", blob: "AAEC" } },
+    ];
+    const server = new McpServer({ name: "browser", version: "1.0.0" });
+    server.registerTool("shot", { inputSchema: city }, ({ city: name }) =>
+      name === "Oslo" ? { content: content as never } : { content: [], isError: true },
+    );
+    const behind = await mcpTools(await connections["client 2, MCP 2025"](server.server), {
+      result: ({ content: blocks = [] }) => resultContent(blocks),
+    });
+    const gateway = newServer();
+    serveMcp(gateway, behind);
+    const call = caller(await connect(gateway));
+    expect(await call("browser__shot", { city: "Oslo" })).toMatchObject({ content });
+    expect(await call("browser__shot", { city: "Bergen" })).toMatchObject({ isError: true });
+  });
+
   it("passes on progress and the end of the caller's patience", async () => {
     let isEnded = false;
     const slow = defineTool({
