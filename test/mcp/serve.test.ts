@@ -1,9 +1,11 @@
-import { Client } from "@modelcontextprotocol/client";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { Server as OldServer } from "@modelcontextprotocol/sdk/server/index.js";
 import { McpServer as OldMcpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { McpServer } from "@modelcontextprotocol/server";
+import { createMcpHandler, McpServer, type ServerContext } from "@modelcontextprotocol/server";
 import { setTimeout } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { defineTool, ToolRegistry, type Tool, type ToolUse } from "../../src/index.ts";
 import {
@@ -332,6 +334,49 @@ describe.each(Object.entries(processes))("serveMcp() over stdio, read by %s", (_
     expect(await failure(execute(set.tools()[1], {}, { progress }))).toMatchObject({ code: "outcome_unknown" });
   });
 });
+
+describe.each(["client 2, MCP 2026-07-28", "client 2, MCP 2025", "sdk 1"])(
+  "serveMcp() over HTTP, read by %s",
+  (kind) => {
+    it("answers, reports progress, and knows its caller", async () => {
+      const count = defineTool({
+        name: "count",
+        inputSchema: z.object({}),
+        async *execute(_input, { user }) {
+          yield { progress: 1, total: 2 };
+          return `for ${String(user)}`;
+        },
+      });
+      const handler = createMcpHandler(() => {
+        const server = newServer();
+        serveMcp(server, [count, fails] as Tool[], {
+          context: (ctx) => ({ user: (ctx as ServerContext).http?.authInfo?.clientId }),
+        });
+        return server;
+      });
+      const authInfo = { token: "t", clientId: "ada", scopes: [] };
+      const options = {
+        fetch: (url: string | URL, init?: RequestInit) => handler.fetch(new Request(url, init), { authInfo }),
+      };
+      const url = new URL("http://localhost/mcp");
+      const info = { name: "test", version: "1.0.0" };
+      const isNew = kind.endsWith("2026-07-28");
+      const client =
+        kind === "sdk 1"
+          ? new OldClient(info)
+          : new Client(info, isNew ? { versionNegotiation: { mode: { pin: "2026-07-28" } } } : {});
+      await (client instanceof OldClient
+        ? client.connect(new OldHttpTransport(url, options) as never)
+        : client.connect(new StreamableHTTPClientTransport(url, options)));
+      onTestFinished(() => client.close());
+      const seen: unknown[] = [];
+      const [one, two] = (await mcpTools(client)).tools();
+      expect(await execute(one, {}, { progress: async (value) => void seen.push(value) })).toBe("for ada");
+      expect(seen).toEqual([{ progress: 1, total: 2 }]);
+      expect(await failure(execute(two))).toMatchObject({ message: "Tool fails failed: no such order" });
+    });
+  },
+);
 
 it("mcpHandlers() serve a server of sdk 1", async () => {
   const client = await connectOldServer(oldServer(mcpHandlers(all)));
