@@ -1,4 +1,4 @@
-import { isToolError, ToolCallError, ToolError } from "../errors.ts";
+import { issuesText, isToolError, ToolCallError, ToolError } from "../errors.ts";
 import { jsonIn, wellFormed } from "../json/index.ts";
 import { exactly } from "../stream/arguments-outcome.ts";
 import { badArguments } from "../stream/call-failures.ts";
@@ -228,11 +228,11 @@ function resultOf(tool: Tool, output: unknown): ServedResult {
   const isStructured = tool.outputSchema?.jsonSchema["type"] === "object";
   const { text, content = [{ type: "text", text }] } = said(tool, output, isStructured);
   if (!isStructured) return { content };
-  const structuredContent = jsonIn(text);
-  if (tool.outputSchema!.validate(structuredContent).ok) {
-    return { content, structuredContent: structuredContent as Record<string, unknown> };
-  }
-  throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
+  const structuredContent = jsonIn(text) ?? text;
+  const fits = tool.outputSchema!.validate(structuredContent);
+  if (fits.ok) return { content, structuredContent: structuredContent as Record<string, unknown> };
+  const why = `gave an output that does not fit its output schema: ${issuesText(fits.issues, "output")}`;
+  throw new ToolError("invalid_output", `Tool ${tool.name} ${why}`, { issues: fits.issues });
 }
 
 function said(

@@ -137,14 +137,16 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
   it("says of an output that does not fit that it is none", async () => {
     const [get] = (await served()).tools();
     expect(await failure(execute(get, { city: "Bergen" }))).toMatchObject({
-      message: expect.stringContaining("output schema"),
+      message:
+        "Tool get_weather gave an output that does not fit its output schema: celsius: Invalid input: expected number, received null",
     });
   });
 
   it("says so of a text, too, where the tool promises structure", async () => {
     const [get] = (await served([weather as Tool], { execute: () => "Ask again later." })).tools();
     expect(await failure(execute(get, { city: "Oslo" }))).toMatchObject({
-      message: "Tool get_weather came to something else than its output schema says.",
+      message:
+        "Tool get_weather gave an output that does not fit its output schema: output: Invalid input: expected object, received string",
     });
   });
 
