@@ -27,6 +27,7 @@ export type HeadChange = Partial<
 
 /** What the head of a run says at its beginning. */
 export const FRESH = {
+  status: "running",
   used: NOTHING_USED,
   lifted: NOTHING_USED,
   liftedRows: 0,
@@ -186,7 +187,6 @@ export class Checkpoint {
       conversationId,
       runId,
       wire,
-      status: "running",
       rows: 0,
       epoch: 1,
       lease: newLease(leaseMs),
@@ -200,7 +200,8 @@ export class Checkpoint {
   }
 
   /**
-   * Takes over a stored run, in the state in which it was read.
+   * Takes over a stored run, in the state in which it was read. Its status stays until something is added: if this
+   * process dies before, or its store fails, nothing has changed.
    *
    * @throws ToolError `run_busy` if another process works on it, or was faster
    */
@@ -214,7 +215,6 @@ export class Checkpoint {
     const taken: Head = {
       ...head,
       ...change,
-      status: "running",
       epoch: head.epoch + 1,
       lease: newLease(leaseMs),
       updatedAt: Date.now(),
@@ -230,7 +230,12 @@ export class Checkpoint {
 
   /** Adds a row, and counts it in the head. @throws ToolError `lease_lost`, `store_failed` */
   append(row: Row, change: HeadChange = {}): Promise<void> {
-    return this.#write(change, row);
+    return this.#write(change, [row]);
+  }
+
+  /** Adds rows, all or none. @throws ToolError `lease_lost`, `store_failed` */
+  appendAll(rows: readonly Row[], change: HeadChange): Promise<void> {
+    return this.#write(change, rows);
   }
 
   /** Changes the head, and extends the lease. @throws ToolError `lease_lost`, `store_failed` */
@@ -246,7 +251,7 @@ export class Checkpoint {
    */
   release(change: HeadChange, row?: Row): Promise<void> {
     this.#held.stopBeating();
-    return this.#write({ ...change, lease: null }, row);
+    return this.#write({ ...change, lease: null }, row === undefined ? [] : [row]);
   }
 
   /** Stops writing; the lease expires by itself. */
@@ -255,12 +260,13 @@ export class Checkpoint {
     this.#lost.abort(this.#isLost());
   }
 
-  async #write(change: HeadChange & Pick<Partial<Head>, "lease">, row?: Row): Promise<void> {
+  async #write(change: HeadChange & Pick<Partial<Head>, "lease">, added: readonly Row[] = []): Promise<void> {
     try {
       await this.#held.write(async (head) => {
         if (this.lost.aborted) throw this.#isLost();
         // A turn took long and was paid for: it is not asked for again because of a store that fails briefly.
-        const rows = row === undefined ? head.rows : await outlast(BRIEFLY, () => this.#put(row, head));
+        let { rows } = head;
+        for (const row of added) rows = await outlast(BRIEFLY, () => this.#put(row, head.conversationId, rows));
         return extended({ ...head, ...change, rows }, Date.now() + this.#leaseMs);
       });
     } catch (error) {
@@ -268,7 +274,7 @@ export class Checkpoint {
       this.abandon();
       throw this.#isLost(error);
     }
-    if (row !== undefined) this.rows.push(row);
+    this.rows.push(...added);
   }
 
   /**
@@ -277,7 +283,7 @@ export class Checkpoint {
    *
    * @returns how many rows there are then
    */
-  async #put(row: Row, { conversationId, rows }: Head): Promise<number> {
+  async #put(row: Row, conversationId: string, rows: number): Promise<number> {
     const key = rowKey(conversationId, rows);
     try {
       await this.#store.put(key, row, { expectedVersion: 0 });
@@ -303,6 +309,11 @@ export class Checkpoint {
 
 function extended(head: Head, until: number): Head {
   return { ...head, lease: head.lease && { ...head.lease, until }, updatedAt: Date.now() };
+}
+
+/** The status of a run as others see it. */
+export function statusOf(head: Pick<Head, "lease" | "status">): Head["status"] {
+  return isHeld(head) ? "running" : head.status;
 }
 
 /** Whether somebody is working on the run. */

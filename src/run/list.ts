@@ -1,6 +1,6 @@
 import type { Store } from "../store/store.ts";
 import { checkOptionNames, checkValue, type OptionNames } from "../tool/option-names.ts";
-import { headKey } from "./checkpoint.ts";
+import { headKey, statusOf } from "./checkpoint.ts";
 import { readHead, type Head } from "./format.ts";
 import type { ListRuns, RunSummary } from "./types.ts";
 
@@ -38,9 +38,9 @@ const STATUSES: Readonly<Record<RunSummary["status"], true>> = {
 function summaryOf(key: string, value: unknown): RunSummary | undefined {
   try {
     const head = readHead(value, (value as Partial<Head>).conversationId ?? "");
-    const { conversationId, runId, status, wire, startedAt, updatedAt, rows } = head;
+    const { conversationId, runId, wire, startedAt, updatedAt, rows } = head;
     if (key !== headKey(conversationId) || rows === 0) return undefined;
-    return { conversationId, runId, status, wire, startedAt, updatedAt };
+    return { conversationId, runId, status: statusOf(head), wire, startedAt, updatedAt };
   } catch {
     return undefined;
   }

@@ -6,7 +6,7 @@ import { unlessAborted } from "../execute/unless-aborted.ts";
 import { pause, stopwatch } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
-import { addUse, callsLeft, overBudget, tooManyCalls, type BudgetUse } from "./budgets.ts";
+import { addUse, callsLeft, overBudget, tooManyCalls } from "./budgets.ts";
 import { resultMessages, type Settled } from "./calls.ts";
 import type { Checkpoint, HeadChange } from "./checkpoint.ts";
 import type { CallRecord, OutcomeRecord, Row, TurnRow } from "./format.ts";
@@ -83,14 +83,14 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     return isOver(rowsThatCount(rows, "turn").at(-1)!) ? COMPLETED : (limit() ?? ask());
   }
 
-  /** Abandons the open calls, so that the conversation can continue without them. */
-  async function cancelOpen(): Promise<void> {
+  /** Abandons the open calls. @returns the row with which the conversation can continue without them, if there are any */
+  async function cancelOpen(): Promise<Row[]> {
     const open = openTurn(checkpoint.rows);
-    if (open === undefined) return;
+    if (open === undefined) return [];
     const settled = await cancelCalls(settleRequest(open), checkpoint.head);
     // Those of calls that began in a turn that was cut, too. If the store fails here, the calls are still open.
     await approvals?.withdraw?.(checkpoint.head.runId);
-    await putResults(settled, {});
+    return [resultsRow(settled)];
   }
 
   /** Executes what can be executed, without waiting for anything. */
@@ -102,7 +102,8 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     const settlement = await settleCalls(settleRequest(turn));
     const activeMs = elapsedMs();
     if (!settlement.isOpen) {
-      await putResults(settlement.settled, { calls, activeMs });
+      const used = addUse(checkpoint.head.used, { calls, activeMs });
+      await checkpoint.append(resultsRow(settlement.settled), { used, pending: [] });
       return undefined;
     }
     const { external } = settlement;
@@ -196,14 +197,13 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     await pause(Math.min(retryDelayMs * 2 ** (failed - 1) * (1 + Math.random()), MAX_DELAY_MS), signal);
   }
 
-  async function putResults(settled: readonly Settled[], used: Partial<BudgetUse>): Promise<void> {
-    const row: Row = {
+  function resultsRow(settled: readonly Settled[]): Row {
+    return {
       kind: "results",
       at: Date.now(),
       messages: resultMessages(model, settled),
       outcomes: settled.map(({ record }) => record),
     };
-    await checkpoint.append(row, { used: addUse(checkpoint.head.used, used), pending: [] });
   }
 
   function settleRequest(turn: TurnRow): SettleRequest {

@@ -3,7 +3,7 @@ import { parseJson } from "../json/parse.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import { checkMessages, checkResumeOptions, checkRunOptions } from "./check.ts";
-import { FRESH, isHeld, readBegun, type Checkpoint } from "./checkpoint.ts";
+import { FRESH, isHeld, readBegun, type Checkpoint, type HeadChange } from "./checkpoint.ts";
 import { decisionsOf } from "./decisions.ts";
 import { busy, notWaiting, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
@@ -171,9 +171,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     return this.#work(checkpoint, options, emit, async (loop, tell) => {
       // Only now, since takeForRun() may have waited.
       const at = Date.now();
-      await loop.cancelOpen();
-      const fresh = { ...FRESH, runId, startedAt: at, liftedRows: checkpoint.rows.length };
-      await checkpoint.append({ ...input, at }, fresh);
+      const canceled = await loop.cancelOpen();
+      const liftedRows = checkpoint.rows.length + canceled.length;
+      await checkpoint.appendAll([...canceled, { ...input, at }], { ...FRESH, runId, startedAt: at, liftedRows });
       await tell({ type: "run.started", conversationId, runId });
     });
   }
@@ -216,16 +216,20 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const isHeard = emit !== undefined || this.#onEvent !== undefined;
     const loop = createLoop(this.#deps, checkpoint, context, this.#inbox, tell);
     let stop: Stop;
+    let hasBegun = false;
     try {
       await prepare(loop, tell);
+      hasBegun = true;
       const feed = isHeard ? await followEvents(store, executor, checkpoint.head.runId, tell) : undefined;
       stop = await this.#stopped(loop, checkpoint).finally(() => feed?.end().catch(() => {}));
     } catch (error) {
       const { code, message } = isToolError(error)
         ? error
         : { code: "execution_failed" as const, message: String(error) };
+      // Nothing was added before: then the run stays as it was.
+      const change: HeadChange = hasBegun ? { status: "error", error: { code, message } } : {};
       // If this fails too, the lease expires by itself.
-      await checkpoint.release({ status: "error", error: { code, message } }).catch(() => checkpoint.abandon());
+      await checkpoint.release(change).catch(() => checkpoint.abandon());
       throw error;
     } finally {
       this.#inbox.forget(conversationId);

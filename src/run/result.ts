@@ -2,7 +2,7 @@ import { ToolError, type ToolErrorCode } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import { Answers, type Answer } from "./answers.ts";
 import { failedAnswer, invalidCall } from "./calls.ts";
-import { isHeld, type RunState } from "./checkpoint.ts";
+import { isHeld, statusOf, type RunState } from "./checkpoint.ts";
 import { busy, left } from "./errors.ts";
 import type { CallStatus, OutcomeRecord, TurnRow } from "./format.ts";
 import type { Stop } from "./loop.ts";
@@ -40,7 +40,8 @@ export function resultOf({ head, rows }: RunState, stop: Stop): OrchestrationRes
 /** Why a stored run has stopped: everything that is open, including what was asked after it stopped. */
 export async function storedStop(deps: RunDeps, stored: RunState): Promise<Stop> {
   const { head } = stored;
-  const { status, error, conversationId } = head;
+  const { error, conversationId } = head;
+  const status = statusOf(head);
   if (status === "completed") return { status };
   const stands = await openOf(deps, stored);
   if (status === "error") {

@@ -1,6 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { liftCalls, type Limits } from "./budgets.ts";
-import { Checkpoint, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
+import { Checkpoint, isHeld, readRun, statusOf, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import { busy, isBusy, notGiven, runOpen, unknownRun } from "./errors.ts";
 import { forgetRest } from "./forget.ts";
 import type { RunDeps } from "./options.ts";
@@ -57,7 +57,7 @@ export async function takeToResume(
     await waitForRelease(store, conversationId, signal);
     const now = await readRun(store, conversationId);
     if (now === undefined) throw unknownRun(conversationId);
-    if (now.head.status === "completed" || signal?.aborted === true) return undefined;
+    if (statusOf(now.head) === "completed" || signal?.aborted === true) return undefined;
     stored = now;
   }
 }
@@ -78,7 +78,8 @@ const LIMITS: ReadonlySet<string> = new Set(["max_steps", "budget_exceeded", "tr
 /** What a `resume()` resets: otherwise a limit would be reached again immediately, forever. */
 function freshStart({ head, rows }: StoredRun, limits: Limits): HeadChange {
   const { error, used } = head;
-  if (error === null || !LIMITS.has(error.code)) return { error: null };
+  const change: HeadChange = { status: "running", error: null };
+  if (error === null || !LIMITS.has(error.code)) return change;
   const isOfCalls = openTurn(rows) !== undefined;
-  return { error: null, lifted: isOfCalls ? liftCalls(head, limits) : used, liftedRows: head.rows };
+  return { ...change, lifted: isOfCalls ? liftCalls(head, limits) : used, liftedRows: head.rows };
 }

@@ -4,7 +4,7 @@ import { mayPass } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
 import { createWakeUp, pause } from "../time.ts";
 import { Answers } from "./answers.ts";
-import { headKey, isHeld, readEnd, readHeadEntry, readRun } from "./checkpoint.ts";
+import { headKey, isHeld, readEnd, readHeadEntry, readRun, statusOf } from "./checkpoint.ts";
 import { isBusy, isNotWaiting, unknownRun } from "./errors.ts";
 import type { CallRecord, Head } from "./format.ts";
 import type { RunDeps } from "./options.ts";
@@ -64,7 +64,8 @@ export async function seeThrough(
   let seen: string | undefined;
 
   /** Whether there is nothing to wait for any more. */
-  function isThrough({ status }: Head): boolean {
+  function isThrough(head: Head): boolean {
+    const status = statusOf(head);
     return status === "completed" || status === "error" || signal?.aborted === true;
   }
 

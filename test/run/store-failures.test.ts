@@ -5,7 +5,8 @@ import { anthropic } from "../../adapters/anthropic/index.ts";
 import { isToolError, ToolError } from "../../src/errors.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
 import type { Model } from "../../src/model.ts";
-import { Orchestrator, type OrchestrationResult } from "../../src/run/index.ts";
+import { waitForRelease } from "../../src/run/wait.ts";
+import { Orchestrator, type OrchestrationResult, type RunOptions } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
@@ -13,7 +14,7 @@ import { pause } from "../../src/time.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { unorderedStore } from "../store/unordered.ts";
 import { conversationId, createScenario, finish, problemsOf, type Scenario } from "./scenario.ts";
-import { counted, external, heldTurn, scripted, short } from "./script.ts";
+import { counted, external, heldTurn, scripted, short, type ScriptedTurn } from "./script.ts";
 
 interface Fault {
   readonly processes: number;
@@ -214,6 +215,47 @@ it("a conversation is given up or it is not, wherever the store fails for that: 
     const asked = await begun.approvals.list({ status: "pending" });
     expect([at, ...asked.map(({ id }) => id)]).toEqual([at, ...pendingApprovals.map(({ id }) => id)]);
   }
+});
+
+describe("what the user says to a conversation that", () => {
+  const second = { conversationId, input: "Second." };
+  const answering = (store: Store, turn: ScriptedTurn) =>
+    new Orchestrator({ model: scripted(turn), tools: [external("ask")], store, maxCutTurns: 0, leaseMs: 200 });
+  /** Until the store has taken it, and for some attempts: a brief failure, one that is longer, and lost answers. */
+  const outages = [3, 5].flatMap((inARow) => [true, false].map((hasWritten) => ({ inARow, hasWritten })));
+
+  it.each<[string, ScriptedTurn, Partial<RunOptions>]>([
+    ["is completed", { text: "One." }, {}],
+    ["has failed", { fail: new Error("no") }, {}],
+    ["waits", { calls: [{ name: "ask" }] }, { whenOpen: "cancel" }],
+  ])("%s is stored once, or nothing has changed, wherever the store fails", async (_, first, options) => {
+    const lived = async (at: number, outage: (typeof outages)[number]): Promise<number> => {
+      const inner = unorderedStore();
+      const before = await answering(inner, first).run({ conversationId, input: "First." });
+      const faulty = failing(inner, at, { processes: 1, ...outage });
+      const told = await answering(faulty.store, { text: "Two." })
+        .run({ ...second, ...options })
+        .catch((error: unknown) => error as ToolError);
+      const healthy = answering(inner, { text: "Two." });
+      // Not even the end of the run may have been stored.
+      await waitForRelease(inner, conversationId, undefined);
+      const { status, error, messages } = (await healthy.get(conversationId))!;
+      if (told instanceof ToolError) {
+        const isStored = messages.some((message) => JSON.stringify(message).includes("Second."));
+        if (isStored) expect([at, error?.code]).toEqual([at, expect.stringMatching(/^(store_failed|lease_lost)$/)]);
+        else expect([at, status, error?.code]).toEqual([at, before.status, before.error?.code]);
+        if (!isStored) expect(messages).toEqual(before.messages);
+        const end = await (isStored ? healthy.resume(conversationId) : healthy.run({ ...second, ...options }));
+        expect([at, end.status, end.content]).toEqual([at, "completed", "Two."]);
+        expect(JSON.stringify(end.messages).split("Second.")).toHaveLength(2);
+      }
+      return faulty.operations();
+    };
+    const most = await lived(Infinity, outages[0]!);
+    expect(most).toBeGreaterThan(5);
+    const places = Array.from({ length: most }, (__, at) => at + 1);
+    await Promise.all(places.flatMap((at) => outages.map((outage) => lived(at, outage))));
+  });
 });
 
 function calling(...names: string[]): Model {
