@@ -194,7 +194,12 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     }
     await handIn();
     const checkpoint = await takeToResume(this.#deps, before, toolResults.length + approvals.length > 0, signal);
-    if (checkpoint === undefined) return (await this.get(conversationId))!;
+    if (checkpoint === undefined) {
+      const result = (await this.get(conversationId))!;
+      // Only to who reads this stream: to listeners, the other process has told it.
+      await emit?.({ type: "run.ended", result });
+      return result;
+    }
     return this.#work(checkpoint, options, emit, async (_, tell) => {
       await tell({ type: "run.resumed", conversationId, runId: checkpoint.head.runId });
     });

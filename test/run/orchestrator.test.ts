@@ -615,6 +615,29 @@ describe("stream()", () => {
     expect((await rest.result).content).toBe("Done.");
   });
 
+  it("end with the result, though another process was faster to go on with what this one brought", async () => {
+    const model = scripted({ calls: [{ name: "ask" }, { name: "ask" }] }, { text: "Done." });
+    const inner = memoryStore();
+    const other = new Orchestrator({ model, tools: [external("ask")], store: inner });
+    const { pendingToolCalls } = await other.run({ conversationId, input: "Go" });
+    const [first, second] = pendingToolCalls.map(({ id }) => ({ toolResults: [{ toolCallId: id, result: 1 }] }));
+    let isFaster = true;
+    const put: Store["put"] = async (...args) => {
+      if (args[0].startsWith("run/") && isFaster) {
+        isFaster = false;
+        await other.resume(conversationId, first);
+      }
+      return inner.put(...args);
+    };
+    const own = new Orchestrator({ model, tools: [external("ask")], store: { ...inner, put } });
+    const events: RunEvent[] = [];
+    const stream = own.resumeStream(conversationId, second);
+    for await (const event of stream) events.push(event);
+    const result = await stream.result;
+    expect(result).toMatchObject({ status: "completed", content: "Done." });
+    expect(events).toEqual([{ type: "run.ended", result }]);
+  });
+
   it("tells with a call until when there is time for it", async () => {
     const model = scripted({ calls: [{ name: "ask" }] });
     const tools = [external("ask", { timeoutMs: 60_000 })];
