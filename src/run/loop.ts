@@ -77,7 +77,7 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
   /** One step: the open calls of the last turn, or the next turn. */
   async function next(): Promise<Stop | undefined> {
     const { rows } = checkpoint;
-    if (context.signal?.aborted === true) return { ...(await openOf(deps, checkpoint)), ...aborted(context.signal) };
+    if (context.signal?.aborted === true) return { ...(await openNow()), ...aborted(context.signal) };
     const open = openTurn(rows);
     if (open !== undefined) return settle(open);
     return isOver(rowsThatCount(rows, "turn").at(-1)!) ? COMPLETED : (limit() ?? ask());
@@ -93,11 +93,17 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     return [resultsRow(settled)];
   }
 
+  /** What is open, once what was started has ended. */
+  async function openNow(): Promise<StopDetails> {
+    await Promise.all(early);
+    return openOf(deps, checkpoint);
+  }
+
   /** Executes what can be executed, without waiting for anything. */
   async function settle(turn: TurnRow): Promise<Stop | undefined> {
     const calls = executableCalls(turn);
     const error = tooManyCalls(checkpoint.head, limits, calls);
-    if (error !== undefined) return { status: "error", error };
+    if (error !== undefined) return { ...(await openNow()), status: "error", error };
     const elapsedMs = stopwatch();
     const settlement = await settleCalls(settleRequest(turn));
     const activeMs = elapsedMs();

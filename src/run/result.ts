@@ -66,7 +66,7 @@ export async function openOf(deps: RunDeps, { head, rows }: RunState) {
 }
 
 /**
- * The pending approvals for the calls of an open turn. A policy may also have asked about a call of a turn that was cut
+ * The pending approvals for the calls of an open turn, in call order. A policy may also have asked about a call of a turn that was cut
  * and discarded: the run does not wait for that decision.
  */
 export async function pendingApprovals(
@@ -74,9 +74,9 @@ export async function pendingApprovals(
   runId: string,
   open: TurnRow | undefined,
 ): Promise<ApprovalRequest[]> {
-  const ids = new Set(open?.calls.map(({ invocationId }) => invocationId));
-  const asked = ids.size === 0 ? undefined : await approvals?.list({ runId, status: "pending" });
-  return asked?.filter(({ invocationId }) => ids.has(invocationId)) ?? [];
+  const asked = open && (await approvals?.list({ runId, status: "pending" }));
+  const byCall = new Map(asked?.map((request) => [request.invocationId, request]));
+  return open?.calls.flatMap(({ invocationId }) => byCall.get(invocationId) ?? []) ?? [];
 }
 
 /** The outcomes of an open turn's calls, as far as they are on record. */

@@ -8,6 +8,7 @@ import { Checkpoint } from "../../src/run/checkpoint.ts";
 import {
   Orchestrator,
   type Budgets,
+  type OrchestrationResult,
   type PendingToolCall,
   type RunEvent,
   type ToolResultInput,
@@ -1229,6 +1230,34 @@ describe("limits", () => {
     expect(end.status).toBe("completed");
     expect(write.inputs).toEqual([]);
     expect(short(end.messages).slice(2, 5)).toEqual(Array(3).fill(expect.stringContaining("was not executed")));
+  });
+
+  it("end a run with what get() says of it: the same open calls, outcomes and approvals, in call order", async () => {
+    const look = counted("look", { effect: "read" });
+    const buy = counted("buy", { needsApproval: true });
+    const names = ["look", "buy", "buy", "ask"];
+    const model = scripted({ calls: [...names.map((name) => ({ name })), { name: "nobody" }] }, { text: "Done." });
+    const inner = memoryStore();
+    // The first call's request comes last.
+    const put: Store["put"] = async (...args) => {
+      if (/^approval\/call\/.*-1$/.test(args[0])) await new Promise((resolve) => setTimeout(resolve, 20));
+      return inner.put(...args);
+    };
+    const store = { ...inner, put };
+    const tools = [look.tool, buy.tool, external("ask")];
+    const base = { model, tools, store, approvals: new ApprovalService({ store }), budgets: { maxCalls: 3 } };
+    const orchestrator = new Orchestrator(base);
+    const same = async ({ tree, pendingToolCalls, pendingApprovals, ...rest }: OrchestrationResult) => {
+      const now = (await orchestrator.get(conversationId))!;
+      expect(now).toMatchObject({ status: rest.status, pendingToolCalls, pendingApprovals });
+      expect(now.tree.runs).toEqual(tree.runs);
+      const called = pendingToolCalls.map(({ name }) => name);
+      return [rest.status, ...called, ...pendingApprovals.map(({ invocationId }) => invocationId.at(-1))];
+    };
+    const limited = await orchestrator.run({ conversationId, input: "Go" });
+    expect(await same(limited)).toEqual(["error", "ask"]);
+    const asked = await orchestrator.resume(conversationId).then(() => orchestrator.resume(conversationId));
+    expect(await same(asked)).toEqual(["awaiting_tool_results", "ask", "1", "2"]);
   });
 
   it("end a run when what was begun of its last turn has ended: what goes on with it runs as many at once as it may", async () => {
