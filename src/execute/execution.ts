@@ -181,7 +181,8 @@ async function waitForOther(call: Call, { value: row, version }: ActionEntry): S
  * The process that started it has died. A harmless call is run again; the outcome of a write is unknown, unless the
  * tool itself can find out.
  */
-async function takeOver(call: Call, { value: row, version }: ActionEntry): Step {
+async function takeOver(call: Call, started: ActionEntry): Step {
+  const { value: row, version } = started;
   const { deps, tool, prepared } = call;
   const { approvalId } = row;
   const hadApproval = approvalId !== undefined;
@@ -195,7 +196,7 @@ async function takeOver(call: Call, { value: row, version }: ActionEntry): Step 
   const request =
     current && hadApproval && mayRepeat(current) ? await standingApproval(deps, current, approvalId) : undefined;
   if (current === undefined || (hadApproval && request === undefined)) {
-    const unknown = unknownRow(row);
+    const unknown = unknownRow(started);
     if ((await call.put(unknown, version)) === undefined) return undefined;
     call.catchUp(row);
     return call.ended(unknown);

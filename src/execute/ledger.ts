@@ -57,6 +57,8 @@ export interface ActionRow {
   readonly createdAt: number;
   readonly startedAt?: number;
   readonly endedAt?: number;
+  /** Version of the row when it had started, which says what came later, whatever the clocks of the processes say. */
+  readonly startedVersion?: number;
   readonly lease?: Lease;
   /** The request for approval, while and after it was needed. */
   readonly approvalId?: string;
@@ -125,9 +127,10 @@ export function failedRow(row: ActionRow, code: ToolErrorCode, message: string):
 }
 
 /** For a call whose process has died: it may have had its effect. */
-export function unknownRow(row: ActionRow): ActionRow {
+export function unknownRow({ value: row, version }: StoreEntry<ActionRow>): ActionRow {
   const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
-  return { ...withoutLease(row), status: "unknown", endedAt: Date.now(), error: { code: "outcome_unknown", message } };
+  const error = { code: "outcome_unknown" as const, message };
+  return { ...withoutLease(row), status: "unknown", endedAt: Date.now(), startedVersion: version, error };
 }
 
 /** The rows of all actions, one each. */

@@ -74,7 +74,8 @@ export async function run(
     : rowOfFailure(tool, end, timeoutMs, () => call.messageOf(end.cause));
   if (change.status === "done") await deps.history.succeeding(held.value);
   const endedAt = Date.now();
-  const endOf = (row: ActionRow): ActionRow => ({ ...withoutLease(row), ...change, endedAt });
+  const after = { ...change, endedAt, startedVersion: entry.version };
+  const endOf = (row: ActionRow): ActionRow => ({ ...withoutLease(row), ...after });
   // What the store did not take is known in this process alone.
   let recorded = true;
   try {

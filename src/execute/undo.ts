@@ -283,8 +283,11 @@ function isGivenUp({ status, effect, startedAt, error }: ActionRow): boolean {
 }
 
 function lastFirst(a: StoreEntry<ActionRow>, b: StoreEntry<ActionRow>): number {
-  const endOf = ({ value }: StoreEntry<ActionRow>) => value.endedAt ?? Infinity;
-  return endOf(a) === endOf(b) ? b.version - a.version : endOf(b) - endOf(a);
+  const startOf = ({ value, version }: StoreEntry<ActionRow>) =>
+    // It has not ended, or an older version of this library wrote it.
+    value.startedVersion ?? (value.endedAt === undefined ? version : 0);
+  const endOf = ({ value }: StoreEntry<ActionRow>) => value.endedAt ?? 0;
+  return startOf(b) - startOf(a) || endOf(b) - endOf(a) || b.version - a.version;
 }
 
 function partOf({ toolName, runId, invocationId, toolCallId, requestId }: ActionRow) {

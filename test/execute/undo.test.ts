@@ -1,7 +1,7 @@
 /** Undo, and how it can be abused. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import type { Outcome, ToolExecutor } from "../../src/execute/index.ts";
+import { ToolExecutor, type Outcome } from "../../src/execute/index.ts";
 import { defineTool, ToolError } from "../../src/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { misread } from "../misread.ts";
@@ -660,17 +660,47 @@ describe("undoRun()", () => {
     expect([...things.keys()]).toEqual([2, 4]);
   });
 
-  it("undoes last what has ended first, whichever record was written last", async () => {
+  it("undoes last what was done first, whichever record was written last", async () => {
+    const { undone, things, add } = shelf();
+    let isDown = false;
+    // The handler has begun, and its end is not taken.
+    const fails = (verb: string, key: string) =>
+      isDown && things.has(1) && verb === "put" && key.startsWith("action/")
+        ? new ToolError("store_failed", "down")
+        : undefined;
+    const { executor } = setup([add], { store: failing(memoryStore(), fails) });
+    const first = useOf(add, { n: 1 }, { invocationId: "inv-1" });
+    isDown = true;
+    expect(await executor.execute(first, RUN)).toMatchObject({ status: "completed", recorded: false });
+    isDown = false;
+    for (const n of [2, 3]) await executor.execute(useOf(add, { n }), RUN);
+    expect(await executor.execute(first, RUN)).toMatchObject({ status: "completed", recorded: true });
+    await executor.undoRun("run");
+    expect(undone.map(({ record }) => record.input.n)).toEqual([3, 2, 1]);
+  });
+
+  it("undoes last what was done first, though the clock was set back meanwhile, or differs between processes", async () => {
     const { undone, add } = shelf();
     const { executor, store } = setup([add]);
-    for (const [n, endedAt] of [
-      [2, 2_000],
-      [3, 3_000],
-      [1, 1_000],
-    ] as const) {
+    const other = new ToolExecutor({ tools: [add], store });
+    const now = Date.now();
+    const clock = vi.spyOn(Date, "now");
+    for (const [n, at] of [now, now - 20_000, now - 10_000].entries()) {
+      clock.mockReturnValue(at);
+      await (n === 1 ? other : executor).execute(useOf(add, { n }), RUN);
+    }
+    clock.mockRestore();
+    await executor.undoRun("run");
+    expect(undone.map(({ record }) => record.input.n)).toEqual([2, 1, 0]);
+  });
+
+  it("undoes what an older version has recorded by when it ended", async () => {
+    const { undone, add } = shelf();
+    const { executor, store } = setup([add]);
+    for (const n of [2, 3, 1]) {
       await executor.execute(useOf(add, { n }, { invocationId: `inv-${n}` }), RUN);
-      const { value } = (await store.get<any>(`action/run/inv-${n}`))!;
-      await store.put(`action/run/inv-${n}`, { ...value, endedAt });
+      const { startedVersion: _, ...value } = (await store.get<any>(`action/run/inv-${n}`))!.value;
+      await store.put(`action/run/inv-${n}`, { ...value, endedAt: n * 1_000 });
     }
     await executor.undoRun("run");
     expect(undone.map(({ record }) => record.input.n)).toEqual([3, 2, 1]);
