@@ -2,13 +2,13 @@
 import { join } from "node:path";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ExecutionContext, ToolEvent } from "../../src/execute/index.ts";
 import { redisStore } from "../../src/store/redis.ts";
 import { bullmqExecutor, type BullmqExecutor } from "../../src/workers/bullmq.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
 import { sharedTemporary } from "../temporary.ts";
-import { noted, notes, startCaller, startWorker, type Process } from "./support.ts";
+import { noted, notes, soon, startCaller, startWorker, type Process } from "./support.ts";
 import { toolsAt } from "./tools.ts";
 
 const folder = sharedTemporary();
@@ -114,7 +114,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("two workers"), () => {
     gaveUp.abort();
     expect(await outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
     // The lock of the dead one ends, and the queue hands the job out again.
-    await vi.waitFor(async () => expect(await jobs.getFailed()).toHaveLength(1), { timeout: 10_000 });
+    await soon(async () => expect(await jobs.getFailed()).toHaveLength(1));
     expect(notes(file).map(({ what }) => what)).toEqual(["begin"]);
     await jobs.close();
   }, 30_000);
@@ -162,7 +162,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("two workers"), () => {
       await noted(file, ({ what }) => what === "begin");
       await caller.kill();
       const jobs = new Queue(queue, { connection: { host: "127.0.0.1", port: server.port } });
-      await vi.waitFor(async () => expect(await jobs.getCompleted()).toHaveLength(1), { timeout: 10_000 });
+      await soon(async () => expect(await jobs.getCompleted()).toHaveLength(1));
       if (!isKept) await jobs.obliterate({ force: true });
       const outcome = await execute("book", { ms: 2_000 });
       if (isKept) expect(outcome).toMatchObject({ status: "completed", output: { slept: 2_000, attempt: 1 } });

@@ -1,5 +1,5 @@
 /** What a worker does with a job, without a queue: with one, it is in `bullmq.test.ts`. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { knownTools } from "../../src/execute/known-tools.ts";
@@ -8,6 +8,7 @@ import { defineTool, type Tool, type ToolContext, type ToolDefinition } from "..
 import { jobOf } from "../../src/workers/job.ts";
 import { perform, type JobStart, type Workshop } from "../../src/workers/perform.ts";
 import { failing } from "../execute/support.ts";
+import { soon } from "./support.ts";
 
 const UNKNOWN = /^\[outcome_unknown\] It was started, and it is not known what came of it/;
 const down = () => new ToolError("store_failed", "Down.");
@@ -55,7 +56,7 @@ describe("a write", () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const { work, ran, record } = setUp({ execute: () => promise });
     const first = work();
-    await vi.waitFor(() => expect(ran).toHaveLength(1));
+    await soon(() => expect(ran).toHaveLength(1));
     expect(await record()).toEqual({ status: "started", worker: "w", at: expect.any(Number) });
     await expect(work({}, { worker: "other" })).rejects.toThrow(UNKNOWN);
     resolve("done");
@@ -121,7 +122,7 @@ describe("a write", () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const { work, ran, tool, context } = setUp({ execute: () => promise });
     const first = work();
-    await vi.waitFor(() => expect(ran).toHaveLength(1));
+    await soon(() => expect(ran).toHaveLength(1));
     const again = { data: edit(await jobOf(tool, { n: 1 }, context, {})), attempt: 2 };
     await expect(work(again, more)).rejects.toThrow(UNKNOWN);
     resolve("done");

@@ -45,12 +45,14 @@ export function notes(file: string): Noted[] {
 
 /** The first note that fits, as soon as it is there. */
 export function noted(file: string, fits: (note: Noted) => boolean): Promise<Noted> {
-  return vi.waitFor(
-    () => {
-      const found = notes(file).find(fits);
-      if (found === undefined) throw new Error(`nothing of it yet: ${JSON.stringify(notes(file))}`);
-      return found;
-    },
-    { timeout: 20_000, interval: 20 },
-  );
+  return soon(() => {
+    const found = notes(file).find(fits);
+    if (found === undefined) throw new Error(`nothing of it yet: ${JSON.stringify(notes(file))}`);
+    return found;
+  });
+}
+
+/** What it gives once it no longer fails. Others may be using the machine: it takes its time. */
+export function soon<T>(isSo: () => T | Promise<T>): Promise<T> {
+  return vi.waitFor(isSo, { timeout: 20_000, interval: 20 });
 }

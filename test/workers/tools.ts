@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../src/index.ts";
@@ -12,12 +12,21 @@ export interface Noted {
   readonly attempt: number;
 }
 
+/** Lets the handlers end that wait for it. */
+export function letEnd(file: string): void {
+  writeFileSync(endOf(file), "");
+}
+
+function endOf(file: string): string {
+  return `${file}.end`;
+}
+
 /** The tools of callers and workers alike; their handlers note in a file what they do. */
 export function toolsAt(file: string): readonly Tool[] {
   const note = (what: Noted["what"], tool: string, key: string, attempt = 0) =>
     appendFileSync(file, `${JSON.stringify({ what, tool, key, pid: process.pid, attempt } satisfies Noted)}\n`);
 
-  /** Takes its time, and ends early when it is told to. */
+  /** Takes its time (of less than 0: until {@link letEnd}), and ends early when it is told to. */
   const slow = (name: string, effect: "read" | "idempotent" | "write", more: object = {}) =>
     defineTool({
       name,
@@ -26,7 +35,8 @@ export function toolsAt(file: string): readonly Tool[] {
       execute: async ({ ms }, { idempotencyKey, attempt, signal }) => {
         note("begin", name, idempotencyKey, attempt);
         try {
-          await wait(ms, undefined, { signal });
+          do await wait(ms < 0 ? 20 : ms, undefined, { signal });
+          while (ms < 0 && !existsSync(endOf(file)));
         } catch (error) {
           note("aborted", name, idempotencyKey, attempt);
           throw error;
