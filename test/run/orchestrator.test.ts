@@ -877,12 +877,16 @@ describe("stream()", () => {
     const log: string[] = [];
     let now = 0;
     let seen = 0;
+    const full = Promise.withResolvers<void>();
     const slow = (name: string, definition: Partial<ToolDefinition>) =>
       counted(name, {
         ...definition,
         execute: async () => {
           log.push(`${name} begins`);
           seen = Math.max(seen, ++now);
+          if (now === most) full.resolve();
+          await full.promise;
+          // Time for one more, if that could begin.
           await new Promise((resolve) => setTimeout(resolve, 10));
           now--;
           log.push(`${name} ends`);
