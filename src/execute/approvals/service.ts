@@ -1,5 +1,6 @@
 import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
+import { stopwatch } from "../../time.ts";
 import { checkOptionNames, checkValue, type OptionNames } from "../../tool/option-names.ts";
 import { checkAfter, checkPrincipal, checkRunId } from "../context.ts";
 import { lookUntilOver } from "../look-until-over.ts";
@@ -109,7 +110,9 @@ export class ApprovalService implements Approvals {
     const { store, now, pollMs, onError } = this.#settings;
     const first = await this.#rows.find(requestId);
     if (first === undefined) throw notFound();
-    const until = now() + timeoutMs;
+    // Not by the clock, which may be set back meanwhile.
+    const elapsedMs = stopwatch();
+    const leftMs = () => timeoutMs - elapsedMs();
     let failures = 0;
     let { request } = first;
     const look = async () => {
@@ -119,14 +122,14 @@ export class ApprovalService implements Approvals {
         const found = await this.get(requestId);
         if (found === undefined) throw notFound();
         request = found;
-        if (request.status !== "pending" || now() >= until) return undefined;
+        if (request.status !== "pending" || leftMs() <= 0) return undefined;
         expiresAt = request.expiresAt ?? Infinity;
         failures = 0;
       } catch (error) {
-        if (!mayPass(error, ++failures) || now() >= until) throw error;
+        if (!mayPass(error, ++failures) || leftMs() <= 0) throw error;
         onError(error);
       }
-      return Math.min(until - now(), expiresAt - now(), pollMs);
+      return Math.min(leftMs(), expiresAt - now(), pollMs);
     };
     await lookUntilOver((wake) => store.subscribe(this.#rows.keyOf(request), wake), look, signal);
     return request;

@@ -503,6 +503,17 @@ describe("waiting", () => {
     expect((await approvals.await(id)).status).toBe("expired");
   });
 
+  it("waits no longer than it was told, though the clock is set back meanwhile", async () => {
+    let ahead = 0;
+    const approvals = service({ pollMs: 5, now: () => Date.now() + ahead });
+    const { id } = await approvals.request(ask());
+    const waiting = approvals.await(id, { timeoutMs: 300 });
+    await sleep(20);
+    ahead = -3_600_000;
+    const late = sleep(5_000).then(() => "still waiting");
+    expect(await Promise.race([waiting, late])).toMatchObject({ status: "pending" });
+  });
+
   it("ends with the signal, before and while it waits", async () => {
     const { id } = await service().request(ask());
     await expect(service().await(id, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "aborted" });
