@@ -2,20 +2,23 @@
  * A process of the crash tests. Works on one SQLite file, and kills itself with SIGKILL at a write to it.
  *
  *   node crash-child.ts run <db> <journal> [n]   asks, decides, executes; dies after the nth write, or prints what came of it
- *   node crash-child.ts race <db> <start> <deciders> <id>...     decides each id with so many deciders; prints its wins
+ *   node crash-child.ts race <db> <start> <deciders> <id>...     decides each id with so many deciders, as soon as there
+ *                                                                are two in the folder <start>; prints its wins
  */
-import { appendFileSync } from "node:fs";
+import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { ApprovalService } from "../../../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../../../src/execute/index.ts";
 import { sqliteStore } from "../../../src/store/sqlite.ts";
 import type { Store } from "../../../src/store/index.ts";
+import { pause } from "../../../src/time.ts";
 import { defineTool } from "../../../src/tool/tool.ts";
 
 const [mode, db, ...rest] = process.argv.slice(2) as [string, string, ...string[]];
 
 if (mode === "run") await run(rest[0]!, rest[1] === undefined ? undefined : Number(rest[1]));
-else await race(Number(rest[0]), Number(rest[1]), rest.slice(2));
+else await race(rest[0]!, Number(rest[1]), rest.slice(2));
 
 async function run(journal: string, killAt: number | undefined): Promise<void> {
   const counter = { writes: 0 };
@@ -67,12 +70,13 @@ function mortal(store: Store, counter: { writes: number }, killAt: number | unde
   };
 }
 
-async function race(start: number, deciders: number, ids: readonly string[]): Promise<void> {
+async function race(start: string, deciders: number, ids: readonly string[]): Promise<void> {
   const store = sqliteStore(db);
   const approvals = new ApprovalService({ store, mayDecide: () => true });
   let wins = 0;
   let losses = 0;
-  while (Date.now() < start);
+  writeFileSync(join(start, `${process.pid}`), "");
+  while (readdirSync(start).length < 2) await pause(1);
   for (const id of ids) {
     await Promise.all(
       Array.from({ length: deciders }, async (_, at) => {

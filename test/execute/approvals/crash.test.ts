@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ApprovalService } from "../../../src/execute/approvals/index.ts";
@@ -18,7 +18,8 @@ interface Ended {
 function child(...args: readonly string[]): Promise<Ended> {
   const script = join(import.meta.dirname, "crash-child.ts");
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [script, ...args], { timeout: 30_000 }, (error, stdout, stderr) => {
+    // Far more than it takes where nothing else writes to the disk.
+    execFile(process.execPath, [script, ...args], { timeout: 240_000 }, (error, stdout, stderr) => {
       const signal = error?.signal ?? undefined;
       if (error !== null && (signal !== "SIGKILL" || error.killed === true))
         reject(new Error(stderr, { cause: error }));
@@ -82,13 +83,14 @@ describe('"a decision is applied at most once, first wins"', () => {
   it.each([
     ["1,000 deciders of one request", 1, 500],
     ['"two deciders race 1,000x"', 1_000, 1],
-  ])("%s, in two processes", { timeout: 120_000 }, async (_, requests, deciders) => {
+  ])("%s, in two processes", { timeout: 300_000 }, async (_, requests, deciders) => {
     const db = join(folder, `race-${requests}.db`);
     const store = sqliteStore(db);
     const approvals = new ApprovalService({ store, mayDecide: () => true });
     const ids: string[] = [];
     for (let at = 0; at < requests; at++) ids.push((await approvals.request(ask())).id);
-    const start = `${Date.now() + 600}`;
+    const start = join(folder, `start-${requests}`);
+    mkdirSync(start);
     const both = await Promise.all([0, 1].map(() => child("race", db, start, `${deciders}`, ...ids)));
     const results = both.map(({ stdout }) => JSON.parse(stdout) as { wins: number; losses: number });
     const sum = (field: "wins" | "losses") => results.reduce((total, result) => total + result[field], 0);
