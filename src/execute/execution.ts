@@ -140,7 +140,11 @@ async function start(call: Call, judging: Promise<Permit | Outcome | undefined>)
   const tool = request === undefined ? permit.tool : call.known();
   if (tool === undefined) return undefined;
   if (call.isAborted) return call.giveUp(version, planned, request);
-  if (request !== undefined && !(await stillHolds(call, tool, planned, request))) return undefined;
+  if (request !== undefined && !(await stillHolds(call, tool, planned, request))) {
+    // Here as well, since the row may have ended when it is next read.
+    call.approval = undefined;
+    return undefined;
+  }
   const denial = await call.deps.history.claim(tool, planned.runId, planned.invocationId);
   if (denial !== undefined) return call.deny(version, denial, planned);
   const entry = await call.put(startedRow(planned, call.lease(), request), version);

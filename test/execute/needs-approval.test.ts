@@ -712,6 +712,26 @@ describe("what changed since it was shown is asked again", () => {
     expect(outcome.approval).toBeUndefined();
   });
 
+  it("the tool, and is given up as soon as it is asked again: the outcome names no approval either", async () => {
+    const [before, after] = [refund(), refund({ description: "Refunds more." })];
+    let tools = [before.tool];
+    const { executor, approvals } = setupWithApprovals({ tools: () => tools });
+    const use = () => before.tool.use({ n: 1 }, { invocationId: "a" });
+    const running = executor.execute(use(), RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    const request = approvals.request.bind(approvals);
+    approvals.request = async (about) => {
+      const asked = await request(about);
+      if (asked.status === "pending") await executor.execute(use(), { ...RUN, abandon: true });
+      return asked;
+    };
+    tools = [after.tool];
+    await approvals.decide((await approvals.list())[0]!.id, APPROVE);
+    const outcome = await running;
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    expect(outcome.approval).toBeUndefined();
+  });
+
   it("by one process at a time: who waited for what another one has voided comes back, and does not ask in its turn", async () => {
     const store = memoryStore();
     const [before, after] = [refund(), refund({ description: "Refunds more." })];
