@@ -28,6 +28,12 @@ export interface Decoder {
   readonly format: "sse" | "json" | undefined;
 }
 
+interface Body {
+  feed(bytes: Uint8Array): void;
+  /** What has come without its end may be whole. */
+  end?(): void;
+}
+
 const NOTHING = new Uint8Array(0);
 const BOM = [0xef, 0xbb, 0xbf];
 const JSON_STARTS = [0x7b, 0x5b, 0x22]; // { [ "
@@ -51,7 +57,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
  * functions. And few objects, since each of them is far away in memory.
  */
 class BodyDecoder extends DataReader implements Decoder {
-  #body: { feed(bytes: Uint8Array): void; end(): void } | undefined;
+  #body: Body | undefined;
   format: "sse" | "json" | undefined;
   readonly #maxEventBytes: number;
   #start: Uint8Array = NOTHING; // bytes that may turn out to be a byte order mark
@@ -72,7 +78,7 @@ class BodyDecoder extends DataReader implements Decoder {
   }
 
   end(): void {
-    this.#body?.end();
+    this.#body?.end?.();
   }
 
   /** The bytes after the byte order mark; `undefined` while there may still be one. */
@@ -99,7 +105,7 @@ class BodyDecoder extends DataReader implements Decoder {
     this.#body.feed(bytes.subarray(first));
   }
 
-  #openJson(): { feed(bytes: Uint8Array): void; end(): void } {
+  #openJson(): Body {
     return createJsonValues({
       onValue: (text) => void this.readData(text, false),
       onError: (error) => this.fail(error),

@@ -1,7 +1,7 @@
 import type { ToolError } from "../errors.ts";
-import { createByteBuffer } from "./byte-buffer.ts";
+import { GrowingText } from "../json/growing-text.ts";
 import { invalidUtf8Error, notJsonError, tooLargeError } from "./errors.ts";
-import { decodeCutUtf8, decodeLeniently, decodeUtf8, invalidUtf8At } from "./utf8.ts";
+import { Utf8Stream } from "./utf8.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -27,9 +27,11 @@ export interface JsonValuesOptions {
  * An array at the root is not a value but a list of them, and its elements are delivered as they are closed.
  * Only finds where a value ends, by brackets and quotes; whether it is JSON is for its reader to say.
  */
-export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint8Array): void; end(): void } {
+export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint8Array): void } {
   const { onValue, onError, maxEventBytes } = options;
-  const kept = createByteBuffer(); // the part of the open value that came before this chunk
+  const utf8 = new Utf8Stream();
+  const kept = new GrowingText(); // the open value, as far as it came before this chunk
+  let keptBytes = 0;
   let offset = options.offset; // of the first byte of the chunk
   let inList = false;
   let open = false; // inside a value
@@ -38,97 +40,91 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
   let escaped = false;
 
   function feed(bytes: Uint8Array): void {
-    let start = 0; // of the open value in this chunk
-    for (let i = 0; i < bytes.length; i++) {
-      const byte = bytes[i]!;
+    read(utf8.decode(bytes));
+    if (utf8.invalidAt !== undefined) onError(invalidUtf8Error(offset + utf8.invalidAt));
+    offset += bytes.length;
+  }
+
+  function read(text: string): void {
+    let start = 0; // of the open value in this text
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
       if (inString) {
         if (escaped) escaped = false;
-        else if (byte === BACKSLASH) escaped = true;
-        else if (byte === QUOTE) {
+        else if (code === BACKSLASH) escaped = true;
+        else if (code === QUOTE) {
           inString = false;
-          if (depth === 0) close(bytes, start, i + 1);
-        } else if (byte < SPACE) return broken(bytes, start, i); // a line end, say: the rest of this line is lost
+          if (depth === 0) onValue(close(text.slice(start, i + 1)));
+        } else if (code < SPACE) {
+          // a line end, say: the rest of this line is lost
+          return onError(notJsonError(close(text.slice(start, i)), "a line ends inside a string"));
+        }
       } else if (depth > 0) {
-        if (byte === QUOTE) inString = true;
-        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
-        else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        if (code === QUOTE) inString = true;
+        else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+        else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
           depth--;
-          if (depth === 0) close(bytes, start, i + 1);
+          if (depth === 0) onValue(close(text.slice(start, i + 1)));
         }
       } else {
         if (open) {
           // a bare number or word lasts until something else begins
-          if (!endsWord(byte)) continue;
-          close(bytes, start, i);
+          if (!endsWord(code)) continue;
+          onValue(close(text.slice(start, i)));
         }
-        if (isBetween(byte)) continue;
+        if (isBetween(code)) continue;
         start = i;
         open = true;
-        if (byte === QUOTE) inString = true;
-        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth = 1;
+        if (code === QUOTE) inString = true;
+        else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth = 1;
       }
     }
-    if (open) {
-      if (kept.length + bytes.length - start > maxEventBytes) return onError(tooLargeError(maxEventBytes));
-      kept.append(bytes.subarray(start));
-    }
-    offset += bytes.length;
+    if (open) keep(text.slice(start));
   }
 
   /** White space; also the brackets and commas of a list at the root. */
-  function isBetween(byte: number): boolean {
-    if (byte === SPACE || byte === 10 || byte === 13 || byte === 9) return true;
+  function isBetween(code: number): boolean {
+    if (code === SPACE || code === 10 || code === 13 || code === 9) return true;
     if (inList) {
-      if (byte === COMMA) return true;
-      if (byte !== CLOSE_BRACKET) return false;
+      if (code === COMMA) return true;
+      if (code !== CLOSE_BRACKET) return false;
       inList = false;
       return true;
     }
-    if (byte !== OPEN_BRACKET) return false;
+    if (code !== OPEN_BRACKET) return false;
     inList = true;
     return true;
   }
 
-  function close(bytes: Uint8Array, start: number, end: number): void {
+  function keep(text: string): void {
+    keptBytes += utf8.bytesIn(text);
+    if (keptBytes > maxEventBytes) onError(tooLargeError(maxEventBytes));
+    else kept.append(text);
+  }
+
+  /** The whole value, which ends with this text. */
+  function close(text: string): string {
+    // Counted only where it may matter: no character takes more than three bytes.
+    if (keptBytes + 3 * text.length > maxEventBytes) keep(text);
+    else kept.append(text);
+    const value = kept.text;
+    kept.clear();
+    keptBytes = 0;
     open = false;
-    const size = kept.length + end - start;
-    if (size > maxEventBytes) return onError(tooLargeError(maxEventBytes));
-    const valueOffset = offset + end - size;
-    const value = takeValue(bytes, start, end);
-    const text = decodeUtf8(value);
-    if (text === undefined) return onError(invalidUtf8Error(valueOffset + invalidUtf8At(value)));
-    onValue(text);
+    return value;
   }
 
-  function takeValue(bytes: Uint8Array, start: number, end: number): Uint8Array {
-    if (kept.length === 0) return bytes.subarray(start, end);
-    kept.append(bytes.subarray(start, end));
-    return kept.take();
-  }
-
-  function broken(bytes: Uint8Array, start: number, end: number): void {
-    if (kept.length + end - start > maxEventBytes) return onError(tooLargeError(maxEventBytes));
-    onError(notJsonError(decodeLeniently(takeValue(bytes, start, end)), "a line ends inside a string"));
-  }
-
-  /** An open value is not delivered, but it has to be UTF-8 text. */
-  function finish(): void {
-    const valueOffset = offset - kept.length;
-    const value = kept.take();
-    if (decodeCutUtf8(value) === undefined) onError(invalidUtf8Error(valueOffset + invalidUtf8At(value)));
-  }
-
-  return { feed, end: finish };
+  return { feed };
 }
 
-function endsWord(byte: number): boolean {
+function endsWord(code: number): boolean {
   return (
-    byte <= SPACE ||
-    byte === COMMA ||
-    byte === QUOTE ||
-    byte === OPEN_BRACKET ||
-    byte === CLOSE_BRACKET ||
-    byte === OPEN_BRACE ||
-    byte === CLOSE_BRACE
+    code <= SPACE ||
+    code === COMMA ||
+    code === QUOTE ||
+    code === OPEN_BRACKET ||
+    code === CLOSE_BRACKET ||
+    code === OPEN_BRACE ||
+    code === CLOSE_BRACE
   );
 }

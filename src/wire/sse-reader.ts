@@ -79,11 +79,11 @@ export class SseReader {
       }
       if (lf !== -1 && lf < at) lf = text.indexOf("\n", at);
     }
-    if (at < text.length) this.#keep(text.slice(at), text.length === this.#utf8.decodedBytes);
+    if (at < text.length) this.#keep(text.slice(at));
   }
 
-  #keep(text: string, isAscii: boolean): void {
-    this.#keptBytes += isAscii ? text.length : utf8Length(text);
+  #keep(text: string): void {
+    this.#keptBytes += this.#utf8.bytesIn(text);
     if (this.#keptBytes > this.#maxEventBytes) this.#sink.fail(tooLargeError(this.#maxEventBytes));
     else this.#kept.push(text);
   }

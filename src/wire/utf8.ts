@@ -14,7 +14,7 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 }
 
 /** The same for text whose last character may be cut, which is then left out. */
-export function decodeCutUtf8(bytes: Uint8Array): string | undefined {
+function decodeCutUtf8(bytes: Uint8Array): string | undefined {
   return decodeStrictly(bytes, true);
 }
 
@@ -26,16 +26,11 @@ function decodeStrictly(bytes: Uint8Array, stream: boolean): string | undefined 
   }
 }
 
-/** The text of bytes that may not be UTF-8, for messages. */
-export function decodeLeniently(bytes: Uint8Array): string {
-  return lenient.decode(bytes);
-}
-
 /**
  * The index of the byte that makes `bytes` invalid; of the last byte if only the last character is cut.
  * For the error path: finds the shortest prefix that a streaming decoder rejects, by bisection.
  */
-export function invalidUtf8At(bytes: Uint8Array): number {
+function invalidUtf8At(bytes: Uint8Array): number {
   let valid = 0;
   let invalid = bytes.length;
   while (invalid - valid > 1) {
@@ -62,14 +57,15 @@ export function utf8Length(text: string): number {
  * stops being UTF-8 nor what came before that in the same piece, and its calls cost twice as much for small pieces.
  */
 export class Utf8Stream {
-  /** How many bytes the text of the last `decode()` had; more where one of them was invalid. */
-  decodedBytes = 0;
   /** No character is cut at the end of what came. */
   isWhole = true;
   /** The byte of the last piece that is not UTF-8; less than 0 for one in the piece before. */
   invalidAt: number | undefined;
   /** The bytes of an incomplete character. */
   #cut = EMPTY;
+  /** The size of the last text. */
+  #units = 0;
+  #bytes = 0;
 
   /** The whole characters so far; up to the invalid byte, if there is one. */
   decode(piece: Uint8Array): string {
@@ -79,12 +75,19 @@ export class Utf8Stream {
     this.isWhole = length === bytes.length;
     // A copy, since a source may reuse its bytes; slice() of a Buffer would not be one.
     this.#cut = this.isWhole ? EMPTY : new Uint8Array(bytes.subarray(length));
-    this.decodedBytes = length;
     const text = decodeUtf8(this.isWhole ? bytes : bytes.subarray(0, length));
+    this.#bytes = length;
+    this.#units = text?.length ?? -1;
     if (text !== undefined) return text;
     const at = invalidUtf8At(bytes);
     this.invalidAt = at - before;
     return decodeCutUtf8(bytes.subarray(0, at))!;
+  }
+
+  /** How many bytes a part of the last text takes. */
+  bytesIn(part: string): number {
+    if (this.#units === this.#bytes) return part.length; // plain ASCII
+    return part.length === this.#units ? this.#bytes : utf8Length(part);
   }
 }
 
