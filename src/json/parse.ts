@@ -11,7 +11,7 @@ import { createJsonParser } from "./parser.ts";
  * @throws SyntaxError as `JSON.parse` does
  */
 export function parseJson(text: string): unknown {
-  if (!mayHaveEscapedKey(text) || !hasEscapedKey(text)) return JSON.parse(text);
+  if (!mayHaveEscapedKey(text)) return JSON.parse(text);
   const parser = createJsonParser({ maxDepth: Number.MAX_SAFE_INTEGER });
   parser.feed(text);
   // For text that is not JSON, the engine has the better error message, and the bug does no harm.
@@ -33,8 +33,8 @@ export function objectIn(text: string): unknown {
 }
 
 /**
- * A first check, much cheaper if long strings have many escapes, or keys have none: from a colon after a backslash back
- * over the key before it, if there is one, and on to the next backslash. `false` is certain.
+ * From a colon after a backslash back over the key before it, if there is one, and on to the next backslash. `false` is
+ * certain; `true` is also said of a string that begins with a colon, after one that ends in a backslash.
  */
 function mayHaveEscapedKey(text: string): boolean {
   for (let colon = afterEscape(text, 0); colon !== -1;) {
@@ -65,23 +65,3 @@ function afterEscape(text: string, from: number): number {
 
 const QUOTE = 34;
 const BACKSLASH = 92;
-
-/**
- * Whether a string with a backslash is followed by a colon. `indexOf` skips everything else; the closing quote it finds
- * is reused until it is passed, so that each character is searched once.
- */
-function hasEscapedKey(text: string): boolean {
-  let quote = -1;
-  for (let escape = text.indexOf("\\"); escape !== -1;) {
-    // In JSON, a backslash only occurs in a string: go to that string's end, past what is escaped.
-    const from = escape + 2;
-    if (quote < from) quote = text.indexOf('"', from);
-    if (quote === -1) return false;
-    escape = text.indexOf("\\", from);
-    if (escape !== -1 && escape < quote) continue;
-    let after = quote + 1;
-    while (text.charCodeAt(after) <= 32) after++;
-    if (text.charCodeAt(after) === 58) return true; // `:`
-  }
-  return false;
-}
