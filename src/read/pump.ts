@@ -13,8 +13,6 @@ const END_WITHIN_STEPS = 100;
 /** How many characters of an error response are read. */
 const MAX_REFUSAL = 64 * 1024;
 
-type Body = Pick<Decoder, "feed" | "end">;
-
 /**
  * Moves what a source gives into a turn, piece by piece, up to the provider's own end. Never throws: failures are
  * reported by the turn.
@@ -29,7 +27,7 @@ export class Pump implements DecoderOptions {
   #isExhausted = false;
   readonly reader: TurnReader;
   #iterator: AsyncIterator<unknown> | undefined;
-  #decoder: Body | undefined;
+  #decoder: Decoder | undefined;
   readonly #signal: AbortSignal | undefined;
   readonly #status: number | undefined;
   readonly #parser: Parser<any>;
@@ -81,7 +79,7 @@ export class Pump implements DecoderOptions {
     try {
       if (step.done === true) this.#end();
       // Not `instanceof`: under some test runners, bytes come from another realm.
-      else if (ArrayBuffer.isView(step.value)) this.#feed(step.value as Uint8Array);
+      else if (ArrayBuffer.isView(step.value)) this.#feed(step.value);
       else if (this.#gives !== undefined) this.#parser.push(step.value);
       else this.#takeOther(step.value);
     } catch (cause) {
@@ -173,23 +171,17 @@ export class Pump implements DecoderOptions {
     if (signal?.aborted === true) this.reader.cut(aborted(signal.reason));
   }
 
-  #feed(bytes: Uint8Array): void {
+  #feed(piece: ArrayBufferView | ArrayBuffer): void {
+    const bytes = bytesOf(piece);
     if (this.#status !== undefined && !this.#keepRefusal(bytes)) return this.stop();
-    this.#decoder ??= this.#openDecoder(bytes);
+    this.#decoder ??= createDecoder(this);
     this.#decoder.feed(bytes);
-  }
-
-  /** Decided by the first piece, so that plain `Uint8Array` pieces need no further check. */
-  #openDecoder(first: Uint8Array): Body {
-    const decoder = createDecoder(this);
-    if (tagOf(first) === "Uint8Array") return decoder;
-    return { feed: (piece) => decoder.feed(bytesOf(piece)), end: () => decoder.end() };
   }
 
   /** The first piece that is not a view of bytes: an `ArrayBuffer`, text, or an event. */
   #takeOther(piece: unknown): void {
-    if (typeof piece === "object" && piece !== null && "byteLength" in piece && tagOf(piece) === "ArrayBuffer")
-      return this.#feed(bytesOf(piece as ArrayBuffer));
+    if (typeof piece === "object" && piece !== null && tagOf(piece) === "ArrayBuffer")
+      return this.#feed(piece as ArrayBuffer);
     this.#gives = typeof piece === "string" ? "text" : "stream";
     this.#parser.push(piece);
   }
@@ -314,8 +306,9 @@ function tagOf(piece: object): unknown {
   return (piece as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
 }
 
-/** The bytes of a `DataView`, an `ArrayBuffer`, or a typed array of another element size. */
+/** Also of a `DataView`, an `ArrayBuffer`, or a typed array of another element size. */
 function bytesOf(piece: ArrayBufferView | ArrayBuffer): Uint8Array {
+  if (tagOf(piece) === "Uint8Array") return piece as Uint8Array;
   return ArrayBuffer.isView(piece)
     ? new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength)
     : new Uint8Array(piece);
