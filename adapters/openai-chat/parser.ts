@@ -47,11 +47,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   #started = false;
   /** After "[DONE]" and after a whole response: what a server still sends is not part of this turn. */
   #over = false;
-  #sawToolCalls = false;
-  /** What deltas have already given, so that a message after them only repeats it. */
-  #spoke = false;
-  #reasoned = false;
-  #refused = false;
+  /** What has come so far: of that, a whole message after deltas is only a repetition. */
+  readonly #came = { ...NOTHING };
   /** In a thought that is marked in the content. */
   #inThought = false;
   /** Whether the choice to read has come, and whether others have. */
@@ -172,7 +169,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     }
     // Copilot splits one message of Claude's into choices: the first says that there are calls, the others contain them
     // (https://github.com/HKUDS/nanobot/pull/1555).
-    if (whole && saysCalls && !this.#sawToolCalls && others !== undefined)
+    if (whole && saysCalls && !this.#came.calls && others !== undefined)
       this.#toolCalls(
         others.flatMap(({ tool_calls: calls }) => calls ?? []),
         true,
@@ -207,9 +204,7 @@ export class ChatParser implements Parser<WireEvent | string> {
    * (https://github.com/GCWing/OpenBitFun/issues/792).
    */
   #message(message: WireMessage, whole: boolean): void {
-    const told = whole
-      ? { text: this.#spoke, reasoning: this.#reasoned, refusal: this.#refused, calls: this.#sawToolCalls }
-      : NOTHING;
+    const told = whole ? { ...this.#came } : NOTHING;
     const reasoned = this.#reasoning(message, whole) || told.reasoning;
     const { extra_content: extra } = message;
     const google = extra?.google;
@@ -238,13 +233,13 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   #speak(text: string): void {
-    this.#spoke = true;
+    this.#came.text = true;
     this.#sink.text(text);
     if (this.native.content !== undefined) mergePart(this.native.content, { type: "text", text });
   }
 
   #refusal(text: string): void {
-    this.#refused = true;
+    this.#came.refusal = true;
     this.#sink.refusal(text);
   }
 
@@ -261,7 +256,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       if (isThought(part)) {
         if (!reasoned) this.#think(partText(part));
       } else if (typeof part.text === "string" && part.text !== "") {
-        this.#spoke = true;
+        this.#came.text = true;
         this.#sink.text(part.text);
       } else if (typeof part.refusal === "string" && part.refusal !== "" && !told.refusal) {
         this.#refusal(part.refusal);
@@ -282,7 +277,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   #think(text: string): void {
-    this.#reasoned = true;
+    this.#came.reasoning = true;
     this.#sink.reasoning(text);
   }
 
@@ -311,7 +306,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       delta ||= text;
     }
     if (delta === "") return false;
-    if (!(whole && this.#reasoned)) this.#think(delta);
+    if (!(whole && this.#came.reasoning)) this.#think(delta);
     return true;
   }
 
@@ -337,7 +332,7 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   /** The form before `tool_calls`: one call per message, without an id. Servers that fill both fields mean one call. */
   #functionCall({ name, arguments: args }: WireFunction, whole: boolean): void {
-    if (!this.#sawToolCalls) this.#call(LEGACY_INDEX, undefined, name, args, name ? LEGACY : undefined, whole);
+    if (!this.#came.calls) this.#call(LEGACY_INDEX, undefined, name, args, name ? LEGACY : undefined, whole);
   }
 
   #call(
@@ -354,7 +349,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const text = argumentsText(args);
     // Nothing but empty strings: a stub, or the empty fragment that some servers send last.
     if (!id && !name && !text && record === undefined && metadata === undefined) return;
-    if (index !== LEGACY_INDEX) this.#sawToolCalls = true;
+    if (index !== LEGACY_INDEX) this.#came.calls = true;
     const isPiece = id === undefined && name === undefined && text !== undefined && metadata === undefined && !whole;
     if (isPiece) sayDelta(this.#sink, this.#choice, index, text);
     else this.#sink.tool(toolChunk(this.#choice, index, id, name, text, whole || undefined, metadata, record));
@@ -390,14 +385,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 }
 
-/** What deltas have given before a whole message. */
-interface Told {
-  readonly text: boolean;
-  readonly reasoning: boolean;
-  readonly refusal: boolean;
-  readonly calls: boolean;
-}
-const NOTHING: Told = { text: false, reasoning: false, refusal: false, calls: false };
+const NOTHING = { text: false, reasoning: false, refusal: false, calls: false };
+type Told = typeof NOTHING;
 
 /** A marked piece: the thought, and what follows it, if anything may. */
 const THOUGHT = /^(?:<thought>)?(.*?)(?:<\/thought>(.*))?$/s;
