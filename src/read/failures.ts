@@ -71,7 +71,7 @@ function isProviders(error: unknown): boolean {
 }
 
 /** The result of `look`; `undefined` where it throws, as on a proxy, a getter, or an object without a prototype. */
-function looked<T>(look: () => T): T | undefined {
+export function looked<T>(look: () => T): T | undefined {
   try {
     return look();
   } catch {

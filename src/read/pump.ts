@@ -4,7 +4,7 @@ import type { Source } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { TurnReader } from "../stream/turn.ts";
 import { createDecoder, type Decoder, type DecoderOptions, type Delta, type Templates } from "../wire/index.ts";
-import { aborted, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
+import { aborted, looked, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
 
 /** How long a source may take to end after the provider's terminal event. */
 const END_WITHIN_MS = 1000;
@@ -64,12 +64,20 @@ export class Pump implements DecoderOptions {
   step(): Promise<IteratorResult<unknown>> {
     if (this.#signal !== undefined) return this.#stepUnlessAborted(this.#signal);
     try {
-      this.#iterator ??= this.#source[Symbol.asyncIterator]();
-      const step = this.#iterator.next();
+      const step = this.#pieces.next();
       // Hand-written iterators may not return a promise.
       return step instanceof Promise ? step : Promise.resolve(step);
     } catch (error) {
       return Promise.reject(error);
+    }
+  }
+
+  /** {@link step}, and {@link take} what it gives. */
+  async read(): Promise<void> {
+    try {
+      this.take(await this.step());
+    } catch (error) {
+      this.thrown(error);
     }
   }
 
@@ -94,7 +102,7 @@ export class Pump implements DecoderOptions {
     if (this.isOver) return;
     if (this.isAborted) return this.stop(aborted(error));
     if (this.#status !== undefined) return this.stop();
-    const event = this.#eventOf(error);
+    const event = looked(() => this.#parser.thrown?.(error));
     if (event !== undefined) push(this.reader, this.#parser, event);
     // The event itself may have ended the turn.
     this.stop(this.reader.isOver ? undefined : lost(error));
@@ -140,26 +148,20 @@ export class Pump implements DecoderOptions {
     turn.error = error;
   }
 
+  get #pieces(): AsyncIterator<unknown> {
+    return (this.#iterator ??= this.#source[Symbol.asyncIterator]());
+  }
+
   #stepUnlessAborted(signal: AbortSignal): Promise<IteratorResult<unknown>> {
     return new Promise((resolve, reject) => {
       this.#rejectStep = reject;
       if (signal.aborted) return reject(signal.reason);
-      this.#iterator ??= this.#source[Symbol.asyncIterator]();
       if (this.#onAbort === undefined) {
         this.#onAbort = () => this.#rejectStep!(signal.reason);
         signal.addEventListener("abort", this.#onAbort, { once: true });
       }
-      Promise.resolve(this.#iterator.next()).then(resolve, reject);
+      Promise.resolve(this.#pieces.next()).then(resolve, reject);
     });
-  }
-
-  /** The event the parser makes of an error, which may itself throw when inspected. */
-  #eventOf(error: unknown): unknown {
-    try {
-      return this.#parser.thrown?.(error);
-    } catch {
-      return undefined;
-    }
   }
 
   #end(): void {
@@ -237,8 +239,7 @@ export class Pump implements DecoderOptions {
     (timer as { unref?: () => void }).unref?.();
     try {
       let isDone = false;
-      for (let left = END_WITHIN_STEPS; !isDone && left > 0; left--)
-        isDone = (await this.#iterator!.next()).done === true;
+      for (let left = END_WITHIN_STEPS; !isDone && left > 0; left--) isDone = (await this.#pieces.next()).done === true;
       if (!isDone) this.#cancel();
     } catch {
       // The turn is over either way.
@@ -248,9 +249,8 @@ export class Pump implements DecoderOptions {
 
   #cancel(): void {
     try {
-      this.#iterator ??= this.#source[Symbol.asyncIterator]();
       // Not awaited: a source that hangs must not hold up the end.
-      Promise.resolve(this.#iterator.return?.()).catch(() => {});
+      Promise.resolve(this.#pieces.return?.()).catch(() => {});
       // A generator waiting for its next piece cannot return: SDK streams are ended through their controller.
       controllerOf(this.#source)?.abort();
     } catch {

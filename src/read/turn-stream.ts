@@ -139,11 +139,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     return this.#inTurn(async () => {
       if (!this.#pump.isOver) {
         this.#waiting++;
-        try {
-          this.#pump.take(await this.#pump.step());
-        } catch (error) {
-          this.#pump.thrown(error);
-        }
+        await this.#pump.read();
         this.#waiting--;
         this.#keep(this.#pump.reader.take());
       }
@@ -179,13 +175,8 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
 
   /** A loop, so that a thousand pieces without an event do not make a chain of promises. */
   async #untilReady(): Promise<Received> {
-    do {
-      try {
-        this.#pump.take(await this.#pump.step());
-      } catch (error) {
-        this.#pump.thrown(error);
-      }
-    } while (!this.#isReady());
+    do await this.#pump.read();
+    while (!this.#isReady());
     this.#waiting--;
     return this.#deliver(this.#wantsAll);
   }
