@@ -1,4 +1,6 @@
+import { requiredOf as ownRequired } from "../../src/schema/fields.ts";
 import { isRecord } from "../../src/schema/json.ts";
+import { resolveRef } from "../../src/schema/refs.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import type { ToolDescription } from "../../src/text/dialect.ts";
 import { parameterNames, propertiesOf, requiredOf } from "./names.ts";
@@ -39,7 +41,7 @@ function signature({ name, description, parameters }: ToolDescription): string {
 function typeName(schema: unknown, root: JsonSchema, depth: number): string {
   if (!isRecord(schema) || depth > 4) return "Any";
   const { type, enum: values, const: constant, items, anyOf, oneOf, properties, $ref } = schema;
-  if (typeof $ref === "string") return typeName(definition($ref, root), root, depth + 1);
+  if (typeof $ref === "string") return typeName(resolveRef(root, $ref), root, depth + 1);
   if (Array.isArray(values)) return `Literal[${values.map((one) => pythonOf(one)).join(", ")}]`;
   if (constant !== undefined) return `Literal[${pythonOf(constant)}]`;
   const union = anyOf ?? oneOf ?? (Array.isArray(type) ? type.map((one) => ({ ...schema, type: one })) : undefined);
@@ -49,7 +51,7 @@ function typeName(schema: unknown, root: JsonSchema, depth: number): string {
       return `list[${typeName(items, root, depth + 1)}]`;
     case "object": {
       if (!isRecord(properties)) return "dict";
-      const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+      const required = ownRequired(schema);
       const keys = Object.entries(properties).map(
         ([key, value]) =>
           `${JSON.stringify(key)}${required.includes(key) ? "" : "?"}: ${typeName(value, root, depth + 1)}`,
@@ -69,12 +71,6 @@ function typeName(schema: unknown, root: JsonSchema, depth: number): string {
     default:
       return "Any";
   }
-}
-
-function definition(ref: string, root: JsonSchema): unknown {
-  const name = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref);
-  const group = name === null ? undefined : root[name[1]!];
-  return isRecord(group) && Object.hasOwn(group, name![2]!) ? group[name![2]!] : undefined;
 }
 
 function oneLine(text: string): string {

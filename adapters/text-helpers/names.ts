@@ -1,5 +1,5 @@
+import { propertiesOf as ownProperties, requiredOf as ownRequired } from "../../src/schema/fields.ts";
 import { rootParts } from "../../src/schema/fits.ts";
-import { isRecord } from "../../src/schema/json.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 
@@ -22,18 +22,15 @@ export const namespaced = /^(?:functions|default_api)\.(.+)$/;
 /** The properties of a schema, including those of schemas it refers to, in the order of positional arguments. */
 export function propertiesOf(root: JsonSchema): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
-  for (const { properties } of rootParts(root) ?? []) {
-    if (!isRecord(properties)) continue;
-    for (const [name, schema] of Object.entries(properties)) if (!found.has(name)) found.set(name, schema);
+  for (const part of rootParts(root)) {
+    for (const [name, schema] of Object.entries(ownProperties(part))) if (!found.has(name)) found.set(name, schema);
   }
   return found;
 }
 
 /** The properties that a schema requires. */
-export function requiredOf(root: JsonSchema): ReadonlySet<unknown> {
-  return new Set(
-    (rootParts(root) ?? []).flatMap(({ required }) => (Array.isArray(required) ? (required as unknown[]) : [])),
-  );
+export function requiredOf(root: JsonSchema): ReadonlySet<string> {
+  return new Set(rootParts(root).flatMap(ownRequired));
 }
 
 /**

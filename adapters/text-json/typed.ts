@@ -2,10 +2,10 @@ import { isClosedRoot, isHighSurrogate } from "../../src/json/index.ts";
 import {
   conjunction,
   fitsKind,
-  GiveUp,
   rootParts,
   schemasAt,
   unionsOf,
+  unlessTooMuch,
   type Parts,
   type Walk,
 } from "../../src/schema/fits.ts";
@@ -51,8 +51,8 @@ export class TypedArguments {
     this.#call = call;
     this.#tool = tool;
     this.#maxKept = limits.maxArgumentsLength;
-    const parts = tool === undefined ? undefined : rootParts(tool.inputSchema.jsonSchema);
-    this.#containers = [{ isList: false, parts: parts ?? [], keys: new Set() }];
+    const parts = tool === undefined ? [] : rootParts(tool.inputSchema.jsonSchema);
+    this.#containers = [{ isList: false, parts, keys: new Set() }];
   }
 
   /** No value has come. */
@@ -152,12 +152,7 @@ export class TypedArguments {
   #takes(value: string | null | []): boolean {
     if (this.#schemas.length === 0) return value !== null;
     const walk = this.#walk();
-    try {
-      return this.#schemas.every((schema) => takes(schema, value, walk));
-    } catch (error) {
-      if (error instanceof GiveUp) return value !== null;
-      throw error;
-    }
+    return unlessTooMuch(() => this.#schemas.every((schema) => takes(schema, value, walk)), value !== null);
   }
 
   #walk(): Walk {
@@ -171,7 +166,7 @@ const MIXED = "a value has both text and values in it";
 export function takesArguments(tool: Tool | undefined): boolean {
   if (tool === undefined) return true;
   const parts = rootParts(tool.inputSchema.jsonSchema);
-  const takesAny = parts?.some((part) => {
+  const takesAny = parts.some((part) => {
     const { properties, patternProperties, additionalProperties } = part;
     return (
       Object.keys(properties ?? {}).length > 0 ||
@@ -180,7 +175,7 @@ export function takesArguments(tool: Tool | undefined): boolean {
       unionsOf([part]).length > 0
     );
   });
-  return takesAny ?? true;
+  return takesAny || parts.length === 0;
 }
 
 function isPossible(schema: unknown): boolean {
@@ -192,14 +187,11 @@ function isPossible(schema: unknown): boolean {
  * once: those of a recursive schema would double with every level.
  */
 function partsOf(schemas: readonly unknown[], walk: Walk): Parts {
-  try {
+  return unlessTooMuch(() => {
     const parts = conjunction(schemas, walk);
     const branches = unionsOf(parts).flat();
     return [...new Set([...parts, ...branches.flatMap((branch) => conjunction([branch], walk))])];
-  } catch (error) {
-    if (error instanceof GiveUp) return [];
-    throw error;
-  }
+  }, []);
 }
 
 /** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */

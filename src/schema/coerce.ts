@@ -5,7 +5,6 @@ import {
   contentOf,
   fits,
   fitsKind,
-  GiveUp,
   isContainer,
   listedNames,
   meantOf,
@@ -14,6 +13,7 @@ import {
   takes,
   typesOf,
   unionsOf,
+  unlessTooMuch,
   type Parts,
   type Walk,
 } from "./fits.ts";
@@ -72,12 +72,7 @@ export function coerce(value: unknown, schema: JsonSchema): Coerced {
 function rewrite(value: unknown, schema: JsonSchema, dropsNulls: boolean): Coerced {
   const walk: Walk = { root: schema, steps: 200_000, value };
   const repairs: Coercion[] = [];
-  try {
-    return { value: visit(value, [schema], []), repairs };
-  } catch (error) {
-    if (error instanceof GiveUp) return { value, repairs: [] };
-    throw error;
-  }
+  return unlessTooMuch(() => ({ value: visit(value, [schema], []), repairs }), { value, repairs: [] });
 
   function visit(given: unknown, schemas: readonly unknown[], path: Coercion["path"]): unknown {
     if (schemas.length === 0) return given;

@@ -18,8 +18,18 @@ export type Parts = readonly JsonSchema[];
 
 const MAX_DEPTH = 500;
 
-/** Thrown by a walk that takes too long or goes too deep; caught where the walk began. */
-export class GiveUp extends Error {}
+/** Thrown by a walk that takes too long or goes too deep. */
+class GiveUp extends Error {}
+
+/** What a walk finds, or `otherwise` if it has to give up. */
+export function unlessTooMuch<Found>(find: () => Found, otherwise: Found): Found {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof GiveUp) return otherwise;
+    throw error;
+  }
+}
 
 export function step(walk: Walk, depth: number): void {
   if (!takeStep(walk, 100) || depth > MAX_DEPTH) throw new GiveUp();
@@ -42,14 +52,9 @@ export function conjunction(schemas: readonly unknown[], walk: Walk): JsonSchema
   return parts;
 }
 
-/** All schemas that apply to the value of a whole schema; `undefined` if there are too many. */
-export function rootParts(root: JsonSchema): JsonSchema[] | undefined {
-  try {
-    return conjunction([root], { root, steps: 10_000 });
-  } catch (error) {
-    if (error instanceof GiveUp) return undefined;
-    throw error;
-  }
+/** All schemas that apply to the value of a whole schema; none if there are too many. */
+export function rootParts(root: JsonSchema): Parts {
+  return unlessTooMuch(() => conjunction([root], { root, steps: 10_000 }), []);
 }
 
 /** Whether all parts allow a type. */
