@@ -1,5 +1,6 @@
 import { parseJson } from "../../src/json/index.ts";
 import { getOwn, isRecord } from "../../src/schema/json.ts";
+import { once } from "../../src/schema/once.ts";
 import { Refusal } from "../../src/text/python/refusal.ts";
 
 /** One step into a result: a key, or an index from the front or (negative) from the end. */
@@ -80,19 +81,11 @@ export function partOf(value: Value, step: Step, source: string): Value {
   throw new Refusal(`there is no ${source}`);
 }
 
-interface Parsed {
-  readonly root: unknown;
-  readonly parts: Map<Step, Value>;
-}
-
 /** Parsed once, with its parts written once: a variable may be used many times. */
-const read = new WeakMap<Value, Parsed>();
-
-function parsed(value: Value & { kind: "json" }): Parsed {
-  let found = read.get(value);
-  if (found === undefined) read.set(value, (found = { root: parseJson(value.text), parts: new Map() }));
-  return found;
-}
+const parsed = once(({ text }: Value & { kind: "json" }) => ({
+  root: parseJson(text),
+  parts: new Map<Step, Value>(),
+}));
 
 /** The value at some place in plain JSON; `undefined` if there is none. */
 export function valueAt(value: unknown, steps: readonly Step[]): { value: unknown } | undefined {

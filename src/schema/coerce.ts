@@ -19,6 +19,7 @@ import {
 } from "./fits.ts";
 import { propertiesOf, requiredOf } from "./fields.ts";
 import { isRecord, typeOfValue } from "./json.ts";
+import { once } from "./once.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** One value that was changed, and where. `after` is `undefined` for a property that was dropped. */
@@ -42,14 +43,8 @@ export function dropNulls(value: unknown, schema: JsonSchema): Coerced {
   return rewrite(value, schema, true);
 }
 
-const forcing = new WeakMap<JsonSchema, boolean>();
-
 /** Whether {@link dropNulls} can find anything: some property in the schema is optional. */
-export function mayForceNulls(schema: JsonSchema): boolean {
-  let answer = forcing.get(schema);
-  if (answer === undefined) forcing.set(schema, (answer = hasOptional(schema)));
-  return answer;
-}
+export const mayForceNulls: (schema: JsonSchema) => boolean = once(hasOptional);
 
 function hasOptional(node: unknown): boolean {
   if (Array.isArray(node)) return node.some(hasOptional);

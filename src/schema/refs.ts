@@ -1,4 +1,5 @@
 import { isRecord } from "./json.ts";
+import { once } from "./once.ts";
 import { followPointer } from "./pointer.ts";
 import { eachSubschema, walkSchema } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
@@ -37,14 +38,10 @@ export function reaching(root: JsonSchema, matches: (node: JsonSchema) => boolea
   return found;
 }
 
-const recursive = new WeakMap<JsonSchema, ReadonlyMap<JsonSchema, unknown>>();
-
 /** The schemas that contain themselves, through any number of references. */
-export function recursiveIn(root: JsonSchema): Pick<ReadonlySet<JsonSchema>, "has"> {
-  let found = recursive.get(root);
-  if (found === undefined) recursive.set(root, (found = cyclesFrom(root, (node) => linksOf(node, root))));
-  return found;
-}
+export const recursiveIn = /* @__PURE__ */ once((root: JsonSchema): Pick<ReadonlySet<JsonSchema>, "has"> =>
+  cyclesFrom(root, (node) => linksOf(node, root)),
+);
 
 /**
  * The schemas that lead back to themselves, each with its cycle: the same value for those that lead to one another.
@@ -99,14 +96,9 @@ function linksOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
   return links;
 }
 
-const known = new WeakMap<JsonSchema, ReadonlyMap<string, JsonSchema>>();
-
 /** The named schemas in a schema, by `$id`, or by `#` and anchor: the first one if two share a name. */
-function namesIn(root: JsonSchema): ReadonlyMap<string, JsonSchema> {
-  const found = known.get(root);
-  if (found !== undefined) return found;
+const namesIn = once((root: JsonSchema): ReadonlyMap<string, JsonSchema> => {
   const names = new Map<string, JsonSchema>();
-  known.set(root, names);
   const add = (sign: string, name: unknown, node: JsonSchema) => {
     if (typeof name === "string" && !names.has(sign + name)) names.set(sign + name, node);
   };
@@ -117,4 +109,4 @@ function namesIn(root: JsonSchema): ReadonlyMap<string, JsonSchema> {
     add("#", $dynamicAnchor, node);
   });
   return names;
-}
+});

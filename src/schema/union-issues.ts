@@ -1,14 +1,12 @@
 import type { Issue } from "../errors.ts";
 import { getOwn } from "./json.ts";
+import { once } from "./once.ts";
 import { explaining, isPlainIssue, short } from "./plain-issues.ts";
 import { plainSchema } from "./plain.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /** As many as a model is told about: see `invalidInput()`. */
 const MAX_EXPLAINED = 10;
-
-/** Created when needed: most inputs fit. Nothing for an export that cannot be checked here, because of its patterns. */
-const checks = new WeakMap<JsonSchema, Schema | undefined>();
 
 /**
  * For a value that fits no alternative, a property whose name is wrong, or a check without a message, libraries report
@@ -35,8 +33,7 @@ export function withReasons(schema: Schema): Schema {
 
 function withUnionIssues(issues: readonly Issue[], value: unknown, jsonSchema: JsonSchema): readonly Issue[] {
   if (issues.some((issue) => isPlainIssue(issue))) return issues;
-  if (!checks.has(jsonSchema)) checks.set(jsonSchema, plainOrNothing(jsonSchema));
-  const checked = checks.get(jsonSchema)?.validate(value);
+  const checked = checkOf(jsonSchema)?.validate(value);
   if (checked === undefined) return issues;
   return issues.flatMap((issue, index) => {
     if (index >= MAX_EXPLAINED) return [issue];
@@ -60,10 +57,11 @@ function isAtOrBelow(path: Issue["path"], above: Issue["path"]): boolean {
   return above.every((step, index) => String(step) === String(path[index]));
 }
 
-function plainOrNothing(jsonSchema: JsonSchema): Schema | undefined {
+/** Created when needed: most inputs fit. Nothing for an export that cannot be checked here, because of its patterns. */
+const checkOf = once((jsonSchema: JsonSchema): Schema | undefined => {
   try {
     return plainSchema(jsonSchema);
   } catch {
     return undefined;
   }
-}
+});

@@ -1,6 +1,7 @@
 import type { Conversation } from "../model.ts";
 import { OUTCOME_UNKNOWN } from "../pairing.ts";
 import { setOwn } from "../schema/json.ts";
+import { once } from "../schema/once.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { TextDialect, WrittenResult } from "./dialect.ts";
 import type { TextMessage } from "./messages.ts";
@@ -16,17 +17,8 @@ export function textConversation(
   dialect: TextDialect,
   parse: (text: string) => readonly StreamEvent[],
 ): TextConversation {
-  /** Messages stay the same from turn to turn, so each is read once. */
-  const known = new WeakMap<TextMessage, readonly WrittenResult[]>();
-
-  /** The calls in a message of the model, each with an unknown outcome. */
-  function callsIn(message: TextMessage): readonly WrittenResult[] {
-    let calls = known.get(message);
-    if (calls === undefined) known.set(message, (calls = unanswered(message.content)));
-    return calls;
-  }
-
-  function unanswered(text: string): WrittenResult[] {
+  /** The calls in a message of the model, each with an unknown outcome. Messages stay the same from turn to turn. */
+  const callsIn = once(({ content: text }: TextMessage): readonly WrittenResult[] => {
     if (!dialect.markers.some((marker) => text.includes(marker))) return [];
     // Those of its turn: the events come in another order, and some are about calls that were taken back.
     const end = parse(text).at(-1)!;
@@ -38,7 +30,7 @@ export function textConversation(
       output: OUTCOME_UNKNOWN,
       isError: true,
     }));
-  }
+  });
 
   const resultsIn = (message: unknown): number =>
     isTextMessage(message) && message.role === "user" ? dialect.countResults(message.content) : 0;

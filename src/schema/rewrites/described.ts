@@ -1,6 +1,7 @@
 import { oneOrAll, propertiesOf, requiredOf } from "../fields.ts";
 import { getOwn, isRecord } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
+import { once } from "../once.ts";
 import { cyclesFrom, resolveRef } from "../refs.ts";
 import { eachSubschema, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
@@ -103,21 +104,14 @@ const optionalCycles: Rewrite = {
   },
 };
 
-const known = new WeakMap<JsonSchema, ReturnType<typeof cyclesFrom>>();
-
 /** The schemas that need themselves: they lead to themselves through references, but through no optional property. */
-function cyclesIn(root: JsonSchema): ReturnType<typeof cyclesFrom> {
-  let found = known.get(root);
-  if (found === undefined) {
-    const all: JsonSchema[] = [];
-    walkSchema(root, (node) => all.push(node));
-    // Nothing leads back to where all of them are found.
-    const start = {};
-    found = cyclesFrom(start, (node) => (node === start ? all : needsOf(node, root)));
-    known.set(root, found);
-  }
-  return found;
-}
+const cyclesIn = /* @__PURE__ */ once((root: JsonSchema) => {
+  const all: JsonSchema[] = [];
+  walkSchema(root, (node) => all.push(node));
+  // Nothing leads back to where all of them are found.
+  const start = {};
+  return cyclesFrom(start, (node) => (node === start ? all : needsOf(node, root)));
+});
 
 function needsOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
   const { $ref, properties: _, $defs: __, ...rest } = node;

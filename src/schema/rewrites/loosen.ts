@@ -1,5 +1,6 @@
 import { isRecord } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
+import { once } from "../once.ts";
 import { reaching } from "../refs.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords } from "./keywords.ts";
@@ -14,7 +15,7 @@ import { oneOfToAnyOf } from "./unions.ts";
  * @param loses whether the rewrite leaves something out of a schema itself; schemas inside it are asked about too
  */
 export function loosenAround(node: JsonSchema, context: RewriteContext, loses: Loses): JsonSchema {
-  const loosened = loosenedIn(context.root, loses);
+  const loosened = loosenedIn(context.root)(loses);
   const isLoosened = (schema: unknown) => isRecord(schema) && loosened.has(schema as JsonSchema);
   const tighter = [
     ...(isLoosened(node["not"]) ? ["not"] : []),
@@ -29,12 +30,4 @@ export function loosenAround(node: JsonSchema, context: RewriteContext, loses: L
 type Loses = (schema: JsonSchema) => boolean;
 
 /** Each rewrite asks about the same root again and again. */
-const known = new WeakMap<JsonSchema, Map<Loses, ReadonlySet<JsonSchema>>>();
-
-function loosenedIn(root: JsonSchema, loses: Loses): ReadonlySet<JsonSchema> {
-  let sets = known.get(root);
-  if (sets === undefined) known.set(root, (sets = new Map()));
-  let loosened = sets.get(loses);
-  if (loosened === undefined) sets.set(loses, (loosened = reaching(root, loses)));
-  return loosened;
-}
+const loosenedIn = once((root: JsonSchema) => once((loses: Loses) => reaching(root, loses)));
