@@ -1,7 +1,7 @@
 import type { Parser } from "../adapter.ts";
-import { isToolError, ToolCallError, ToolError } from "../errors.ts";
+import { isToolError, ToolCallError, ToolError, type FailedCall } from "../errors.ts";
 import { isRecord, kindOf } from "../schema/json.ts";
-import { toolChunk } from "../stream/chunk.ts";
+import { toolChunk, type ToolChunk } from "../stream/chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Usage } from "../stream/events.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { TextSink } from "./sink.ts";
@@ -69,7 +69,8 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
       case "refusal-delta":
         return sink.refusal(deltaOf(event));
       case "tool-use":
-        return onUse(event.use);
+        // Only the consumer of the other stream may have run it.
+        return event.use instanceof ToolUse ? onCall(event.use, true) : undefined;
       case "provider-tool":
         if (isRecord(event.call)) sink.providerTool(event.call as object as ProviderToolCall);
         return;
@@ -82,7 +83,7 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
       case "error":
         return sink.fail(errorOf(event.error));
       case "tool-error":
-        return onFailedCall(event.error);
+        return event.error instanceof ToolCallError ? onFailedCall(event.error) : undefined;
       default: // a call while it streams: it comes whole later
     }
   }
@@ -95,22 +96,19 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     sink.finish(reason, textOf(providerReason) ?? other ?? null, textOf(message));
   }
 
-  /** A native call that failed on the wire: either for good, or because only the text's reader knows its tool. */
-  function onFailedCall(error: unknown): void {
-    if (!(error instanceof ToolCallError)) return;
-    const { code, message } = error;
-    const { turnIndex, position, id, name, argsText, metadata } = error.call;
-    const isOver = code === "truncated" || code === "rejected";
-    const failure = isOver ? ([code === "rejected" ? message : undefined, code] as const) : ([] as const);
-    const chunk = [turnIndex, position, id, name, argsText, !isOver || undefined, metadata] as const;
-    sink.tool(toolChunk(...chunk, undefined, undefined, ...failure));
+  /** It failed on the wire: either for good, or because only the text's reader knows its tool. */
+  function onFailedCall({ code, message, call }: ToolCallError): void {
+    if (code === "truncated") onCall(call, undefined, undefined, code);
+    else if (code === "rejected") onCall(call, undefined, message, code);
+    else onCall(call, true);
   }
 
-  /** A native call of the wire, besides those in its text. Only the consumer of the other stream may have run it. */
-  function onUse(use: unknown): void {
-    if (!(use instanceof ToolUse)) return;
-    const { turnIndex, position, id, name, argsText, metadata } = use;
-    sink.tool(toolChunk(turnIndex, position, id, name, argsText, true, metadata));
+  /** A native call of the wire, besides those in its text. */
+  function onCall(call: FailedCall, done: true | undefined, error?: string, errorType?: ToolChunk["errorType"]): void {
+    const { turnIndex, position, id, name, argsText, metadata } = call;
+    sink.tool(
+      toolChunk(turnIndex, position, id, name, argsText, done, metadata, undefined, undefined, error, errorType),
+    );
   }
 
   function onWhole({ text, reasoning, finishReason = "stop" }: TextResponse): void {

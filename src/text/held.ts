@@ -54,7 +54,7 @@ export class HeldCall {
   }
 }
 
-/** A sink in front of another, which inspects its calls. */
+/** A sink in front of another, which sees its calls first. */
 export function holdingSink(
   sink: ParserSink,
   { tool, end, giveUp }: { tool(chunk: ToolChunk): void; end(): void; giveUp(): void },
@@ -70,7 +70,7 @@ export function holdingSink(
     finish: (reason, providerReason, message) => sink.finish(reason, providerReason, message),
     terminal: () => sink.terminal(),
     fail(error) {
-      // What was held did arrive: the failed turn accounts for it.
+      // What was held did arrive: the failed turn accounts for it, and accepts nothing more.
       giveUp();
       sink.fail(error);
     },

@@ -44,7 +44,10 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning, th
   };
 }
 
-/** The adapter's own parser, and the sinks in front of the turn's, in the order in which they end. */
+/**
+ * The adapter's own parser, and the sinks in front of the turn's, in the order in which they end. A class, since V8 keeps
+ * a literal with a getter as a dictionary.
+ */
 class RescueParser implements Parser<unknown> {
   readonly #parser: Parser<unknown>;
   readonly #sinks: readonly { end(): void }[];

@@ -4,17 +4,16 @@ import type { ToolChunk } from "../stream/chunk.ts";
 import { isClean } from "../stream/finish-reason.ts";
 import { resolveLimits } from "../stream/limits.ts";
 import { toolsByEachName } from "../tool/tool-set.ts";
-import { MAX_HELD } from "./held.ts";
+import { holdingSink, MAX_HELD, type HoldingSink } from "./held.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { createScanner, type TextKnowledge } from "./scanner.ts";
 import { splitThoughts, thoughtTags } from "./thoughts.ts";
 import { createWriter } from "./writer.ts";
 
 /** A sink that finds calls in the text it is given. Call `end()` before the turn ends. */
-export interface TextSink extends ParserSink {
+export interface TextSink extends HoldingSink {
   /** Whether the text so far ends in a block. */
   isInBlock(): boolean;
-  end(): void;
 }
 
 export type ToolNames = Pick<Reading<unknown>, "toolName" | "namespaced">;
@@ -121,7 +120,14 @@ export function textSink(
   }
 
   return {
-    start: (responseId, model) => sink.start(responseId, model),
+    ...holdingSink(sink, {
+      tool: call,
+      end,
+      giveUp() {
+        isWhole = false;
+        end();
+      },
+    }),
     text: (delta) => splitter.push(delta),
     reasoning(delta) {
       sink.reasoning(delta);
@@ -131,9 +137,6 @@ export function textSink(
       hasOther = true;
       sink.refusal(delta);
     },
-    tool: call,
-    providerTool: (made) => sink.providerTool(made),
-    usage: (usage) => sink.usage(usage),
     finish(reason, providerReason, message) {
       // As in the turn: an unknown word does not override a known one, and a turn without any word ended well.
       if (reason !== "unknown" || (providerReason && !hasReason)) {
@@ -147,13 +150,6 @@ export function textSink(
       sink.terminal();
     },
     isInBlock: () => (splitter.isThinking() ? thoughts : text)?.isInBlock() === true,
-    fail(error) {
-      isWhole = false;
-      // What was held back did arrive, and a failed turn accepts nothing more.
-      end();
-      sink.fail(error);
-    },
-    end,
   };
 
   /**
