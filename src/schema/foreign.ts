@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { getOwn, isRecord } from "./json.ts";
 import { resolveRef } from "./refs.ts";
+import { withPlainCharacters } from "./slow-patterns.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** Deeper than any hand-written schema. */
@@ -55,10 +56,7 @@ function patternsLength(schema: object): number {
 
 /** How many characters a pattern describes: a class is one, an escape is one, counts and brackets are none. */
 function charactersOf(pattern: string): number {
-  return pattern
-    .replace(/\\(?:[pPu]\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|.)/gsu, "x")
-    .replace(/\[[^\]]*\]/g, "x")
-    .replace(/\{\d*,?\d*\}|[()|?*+^$]/g, "").length;
+  return withPlainCharacters(pattern).replace(/\{\d*,?\d*\}|[()|?*+^$]/g, "").length;
 }
 
 function checkUnfolded(root: JsonSchema): void {

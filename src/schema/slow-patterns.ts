@@ -43,10 +43,7 @@ export function findSlowPatterns(schema: JsonSchema): SlowPatterns {
  * outside, so it can be too high (in `^a+-b+$` neither loop reads what the other does).
  */
 export function powerOf(pattern: string): number {
-  const bare = pattern
-    .replace(/\\(?:[pPu]\{[^}]*\}|.)/gsu, "x")
-    .replace(/\[[^\]]*\]/g, "x")
-    .replaceAll("(?", "(");
+  const bare = withPlainCharacters(pattern).replaceAll("(?", "(");
   const open: number[] = []; // for each enclosing group, the sum before it
   let sum = bare.startsWith("^") && !bare.includes("|") ? 0 : 1;
   let inside = 0; // of the part before a quantifier
@@ -61,6 +58,11 @@ export function powerOf(pattern: string): number {
     if (!isCounted || (comma !== "" && low !== high)) sum++;
   }
   return sum;
+}
+
+/** The pattern with an `x` for each escape and each class. */
+export function withPlainCharacters(pattern: string): string {
+  return pattern.replace(/\\(?:[pPu]\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|.)/gsu, "x").replace(/\[[^\]]*\]/g, "x");
 }
 
 /** An upper bound on the steps that the patterns take for all texts of a value, names of properties included. */
