@@ -18,7 +18,7 @@ import {
 } from "../src/index.ts";
 import { serveReplay, type ReplayCase, type ReplayServer } from "../src/replay/index.ts";
 import { args, cutCalls, wholeGeminiCall, type CutCall } from "./cut-calls.ts";
-import { resultsIn, run } from "./promises/support.ts";
+import { executed, resultsIn, run } from "./promises/support.ts";
 
 let executions = 0;
 
@@ -178,15 +178,9 @@ describe("through the official clients", () => {
     it.each(["length", "end", "reset", "lie"])("cut inside a string, with %s", async (ending) => {
       for (const cell of cells.filter((one) => one.repair === "coerce")) {
         const tools = [toolOf(cell)];
-        const source = await client.open({
-          baseUrl: `${server.url}/${name}/${ending}`,
-          apiKey: "none",
-          model: "m",
-          prompt: "x",
-          tools,
-        });
-        const { adapter } = client;
-        expectNotRun(adapter, await run(adapter, source, { tools }), cell);
+        const model = await client.model({ baseUrl: `${server.url}/${name}/${ending}`, apiKey: "none", model: "m" });
+        const stream = model.open({ messages: [model.userMessage("x")], tools, runId: "run" });
+        expectNotRun(client.adapter, await executed(stream), cell);
       }
     });
   });

@@ -107,6 +107,7 @@ const floors: Record<string, readonly string[]> = {
     "src/text",
     "src/index.ts",
     "src/adapter.ts",
+    "src/model.ts",
     "src/read",
     "src/stream",
     "src/tool",

@@ -5,7 +5,7 @@ import { messageOf } from "../errors.ts";
 import { loadRecording, serveReplay, type Recording } from "../replay/index.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
-import { clients, type Client } from "./clients.ts";
+import { clients, type Ask, type Client } from "./clients.ts";
 import { demoTools, executable } from "./demo-tools.ts";
 import { paced } from "./paced.ts";
 import { LEGEND } from "./timeline.ts";
@@ -56,7 +56,7 @@ export async function run(args: readonly string[]): Promise<number> {
   try {
     for (const client of clients) {
       const baseUrl = `${server.url}/${client.adapter.name}/demo`;
-      rows.push(await show(client, { baseUrl, apiKey: "none", model: "replayed", prompt, tools }));
+      rows.push(await show(client, { baseUrl, apiKey: "none", model: "replayed" }, prompt, tools));
     }
   } finally {
     await server.close();
@@ -86,7 +86,7 @@ async function live(
     );
     return 2;
   }
-  const row = await show(client, { apiKey, model, prompt, tools });
+  const row = await show(client, { apiKey, model }, prompt, tools);
   process.stdout.write(`${table([row])}\n`);
   return row.isFailed ? 1 : 0;
 }
@@ -101,10 +101,14 @@ interface Row {
   readonly isFailed: boolean;
 }
 
-/** Reads one stream through the official client, and executes its calls as they are released. */
-async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise<Row> {
+/**
+ * Reads one stream through the official client, and executes its calls as they are released.
+ *
+ * @throws CommandError with what the provider or the connection reported, if there is no stream
+ */
+async function show(client: Client, ask: Ask, prompt: string, tools: readonly Tool[]): Promise<Row> {
   process.stdout.write(`\n${bold(client.title)}\n`);
-  await client.load();
+  const model = await client.model(ask); // before the clock starts: loading the SDK does not count
   const view = createView(process.stdout);
   const startedAt = performance.now();
   let firstCallMs: number | undefined;
@@ -112,8 +116,9 @@ async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise
   const running: Promise<void>[] = [];
   const execute = async (use: ToolUse) => view.result(use, await use.execute().catch((error: unknown) => error));
 
-  const stream = client.adapter.read(await opened(client, ask), { tools: ask.tools });
+  const stream = model.open({ messages: [model.userMessage(prompt)], tools });
   for await (const event of stream) {
+    if (event.type === "error" && events === 0) throw withoutStream(client, event.error.cause ?? event.error);
     events++;
     view.event(event);
     if (event.type !== "tool-use") continue;
@@ -134,15 +139,10 @@ async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise
   };
 }
 
-/** @throws CommandError with what the provider or the connection reported */
-async function opened(client: Client, ask: Parameters<Client["open"]>[0]): Promise<AsyncIterable<unknown>> {
-  try {
-    return await client.open(ask);
-  } catch (error) {
-    const { status } = error as { status?: unknown };
-    const hint = status === 401 || status === 403 ? ` Is the key in ${client.keys.join(" or ")} right?` : "";
-    throw new CommandError(`${client.title} gave no stream: ${asSentence(reasonsOf(error))}${hint}`, { cause: error });
-  }
+function withoutStream({ title, keys }: Client, cause: unknown): CommandError {
+  const { status } = cause as { status?: unknown };
+  const hint = status === 401 || status === 403 ? ` Is the key in ${keys.join(" or ")} right?` : "";
+  return new CommandError(`${title} gave no stream: ${asSentence(reasonsOf(cause))}${hint}`, { cause });
 }
 
 /** What an error says, and in brackets what its causes say beyond that. */

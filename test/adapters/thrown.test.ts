@@ -22,8 +22,8 @@ describe("an error in the middle of a stream, which the official clients throw",
     async (wire, name, client) => {
       const { expected, tools = [] } = loadFixture(wire, name);
       const baseUrl = `${server.url}/${wire}/${name}`;
-      const stream = await client.open({ baseUrl, apiKey: "none", model: "replayed", prompt: "?", tools });
-      const turn = await client.adapter.read(stream, { tools }).done();
+      const model = await client.model({ baseUrl, apiKey: "none", model: "replayed" });
+      const turn = await model.open({ messages: [model.userMessage("?")], tools }).done();
       const { error, toolCalls } = summarize(turn);
       expect(error).toEqual(expected.error);
       expect(toolCalls.map(({ status, released }) => ({ status, released }))).toEqual(

@@ -8,6 +8,7 @@ import {
   type ReadOptions,
   type StreamEvent,
   type Turn,
+  type TurnStream,
 } from "../../src/index.ts";
 import { adapters } from "../adapters.ts";
 
@@ -44,7 +45,11 @@ export async function run(
   source: StreamSource<any>,
   options: ReadOptions,
 ): Promise<{ turn: Turn; events: StreamEvent[] }> {
-  const stream = adapter.read(source, { runId: "run", ...options });
+  return executed(adapter.read(source, { runId: "run", ...options }));
+}
+
+/** The same with a stream that is open. */
+export async function executed(stream: TurnStream): Promise<{ turn: Turn; events: StreamEvent[] }> {
   const events: StreamEvent[] = [];
   for await (const event of stream) {
     events.push(event);
