@@ -86,19 +86,19 @@ const MiB = 1024 * 1024;
 /** The options with their defaults. @throws TypeError for invalid options */
 export function settingsOf(options: ExecutableOptions): Settings {
   const settings: Settings = {
-    ...options,
-    timeoutMs: options.timeoutMs ?? 30_000,
-    schemaTimeoutMs: options.schemaTimeoutMs ?? 5_000,
-    graceMs: options.graceMs ?? 1_000,
-    maxOutputBytes: options.maxOutputBytes ?? 10 * MiB,
-    maxStderrBytes: options.maxStderrBytes ?? 10 * MiB,
-    maxSchemaBytes: options.maxSchemaBytes ?? MiB,
-    maxDepth: options.maxDepth ?? 128,
-    cwd: options.cwd ?? process.cwd(),
-    env: options.env ?? {},
-    inheritEnv: options.inheritEnv ?? [],
-    owners: options.owners ?? defaultOwners(),
-    allowBatch: options.allowBatch ?? false,
+    timeoutMs: 30_000,
+    schemaTimeoutMs: 5_000,
+    graceMs: 1_000,
+    maxOutputBytes: 10 * MiB,
+    maxStderrBytes: 10 * MiB,
+    maxSchemaBytes: MiB,
+    maxDepth: 128,
+    cwd: options.cwd ?? process.cwd(), // not asked for if given: it may be gone
+    env: {},
+    inheritEnv: [],
+    owners: defaultOwners(),
+    allowBatch: false,
+    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
   };
   for (const name of ["timeoutMs", "schemaTimeoutMs", "graceMs"] as const) checkMs(name, settings[name]);
   for (const name of ["maxOutputBytes", "maxStderrBytes", "maxSchemaBytes", "maxDepth"] as const) {
