@@ -98,20 +98,13 @@ function readIssue({ message, path = [] }: StandardSchemaV1.Issue): Issue {
   };
 }
 
-/** A method that zod 4 had before Standard JSON Schema. */
-type ToJsonSchemaMethod = { toJSONSchema?: (options: Record<string, unknown>) => Record<string, unknown> };
-
 function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   const { vendor } = source["~standard"];
   const { jsonSchema } = source["~standard"] as Partial<StandardJSONSchemaV1.Props>;
-  const { toJSONSchema } = source as ToJsonSchemaMethod;
-  if (typeof jsonSchema?.input !== "function" && typeof toJSONSchema !== "function") {
-    throw noJsonSchema(vendor, source);
-  }
+  if (typeof jsonSchema?.input !== "function") throw noJsonSchema(vendor, source);
   try {
     const target = "draft-2020-12";
     const options = libraryOptions[vendor];
-    if (jsonSchema === undefined) return toJSONSchema!.call(source, { target, io: "input", ...options });
     return jsonSchema.input({ target, ...(options !== undefined && { libraryOptions: options }) });
   } catch (cause) {
     throw notAllSaid(vendor, messageOf(cause), { cause });
@@ -144,7 +137,7 @@ function nextStep(vendor: string, source: object): string {
       return "Give Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) instead of the schema (of effect 4).";
     case "zod":
       return "_zod" in source
-        ? 'Give z.toJSONSchema(schema, { io: "input" }) instead of the schema (it keeps zod\'s own validation).'
+        ? 'Update zod to 4.2 or later. For zod/mini, from 4.3 on, give z.toJSONSchema(schema, { io: "input" }) (it keeps zod\'s own validation).'
         : 'It is a zod 3 schema: give zod3(schema) from "toolstream/zod3" instead of the schema, or move to zod 4.';
     default:
       return "Give a schema that implements Standard JSON Schema (https://standardschema.dev/json-schema), or a plain JSON Schema.";
