@@ -42,7 +42,7 @@ export interface RescueTextCallsOptions {
  * An adapter that also finds the calls that its model, or a broken server, wrote into the text: they become calls of the
  * turn like any other, and go back in the wire's own form. A call of `multi_tool_use.parallel` becomes those it wraps.
  *
- * @throws TypeError for an unknown notation, or an option spelt like one of these
+ * @throws TypeError for no adapter, an unknown notation, or an option spelt like one of these
  * @example
  * const chat = rescueTextCalls(openaiChat);
  * for await (const event of chat.read(stream, { tools })) if (event.type === "tool-use") await event.use.execute();
@@ -50,6 +50,9 @@ export interface RescueTextCallsOptions {
 export function rescueTextCalls<A extends Adapter>(adapter: A, options: RescueTextCallsOptions = {}): A {
   checkSpelling("rescueTextCalls()", options, OPTIONS);
   const { notations: names = Object.keys(notations) as NotationName[], reasoning, thinking } = options;
+  if (typeof adapter?.parser !== "function" || !Array.isArray(names)) {
+    throw new TypeError("rescueTextCalls() takes an adapter, such as openaiChat, and { notations }, a list of names.");
+  }
   return rescue(adapter, { notations: names.map(notationNamed), reasoning, thinking });
 }
 

@@ -20,6 +20,15 @@ const read = defineTool({
 });
 const call = '<tool_call>{"name": "math.add", "arguments": {"a": 1}}</tool_call>';
 
+it.each<[string, unknown, object?]>([
+  ["nothing", undefined],
+  ["an adapter's name", "openai-chat"],
+  ["only options", { notations: ["hermes"] }],
+  ["the name of one notation", openaiChat, { notations: "hermes" }],
+])("takes an adapter and a list of notations, not %s", (_, adapter, options) => {
+  expect(() => rescueTextCalls(adapter as never, options)).toThrow(/takes an adapter, such as openaiChat, and/);
+});
+
 describe("a call that is rescued from the text", () => {
   it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
     "goes back in the wire's own form, with its result: $name",
