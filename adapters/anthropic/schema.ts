@@ -119,15 +119,15 @@ export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
  */
 export function toolChoice(
   choice: ToolChoice,
-  { parallel = true }: { readonly parallel?: boolean | undefined } = {},
+  options: { readonly parallel?: boolean | undefined } = {},
 ): { tool_choice: WireToolChoice } {
-  const tool_choice = wireChoice(choice);
+  const tool_choice = wireChoice(checkedChoice(choice, options));
+  const { parallel = true } = options;
   if (parallel || tool_choice.type === "none") return { tool_choice };
   return { tool_choice: { ...tool_choice, disable_parallel_tool_use: true } };
 }
 
-function wireChoice(wanted: ToolChoice): WireToolChoice {
-  const choice = checkedChoice(wanted);
+function wireChoice(choice: ToolChoice): WireToolChoice {
   if (choice === "required") return { type: "any" };
   if (typeof choice === "string") return { type: choice };
   if ("name" in choice) return { type: "tool", name: toolName(choice.name) };

@@ -123,8 +123,11 @@ type ToolChoiceFields = { toolChoice?: "REQUIRED" | "NONE" };
  *
  * @throws TypeError when the choice is not valid, or requires one of no tools
  */
-export function toolChoice(wanted: ToolChoice): ToolChoiceFields {
-  const choice = checkedChoice(wanted);
+export function toolChoice(
+  wanted: ToolChoice,
+  options?: { readonly parallel?: boolean | undefined },
+): ToolChoiceFields {
+  const choice = checkedChoice(wanted, options);
   if (choice === "auto") return {};
   if (choice === "none") return { toolChoice: "NONE" };
   const isRequired = choice === "required" || "name" in choice || choice.required === true;

@@ -154,14 +154,15 @@ export function toolChoice(
 ): { toolConfig: LegacyToolConfig };
 export function toolChoice(choice: ToolChoice, options?: GoogleToolChoiceOptions): { toolConfig: ToolConfig };
 export function toolChoice(choice: ToolChoice, options: GoogleToolChoiceOptions = {}): { toolConfig: any } {
-  return { toolConfig: { functionCallingConfig: callingConfig(choice, options.strict ?? false) } };
+  return {
+    toolConfig: { functionCallingConfig: callingConfig(checkedChoice(choice, options), options.strict ?? false) },
+  };
 }
 
 function callingConfig(
-  wanted: ToolChoice,
+  choice: ToolChoice,
   strict: boolean,
 ): { mode: `${FunctionCallingConfigMode}`; allowedFunctionNames?: string[] } {
-  const choice = checkedChoice(wanted);
   if (choice === "auto") return { mode: strict ? "VALIDATED" : "AUTO" };
   if (choice === "none") return { mode: "NONE" };
   if (choice === "required") return { mode: "ANY" };

@@ -63,9 +63,10 @@ export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}):
   };
 }
 
-function choiceParam(wanted: ToolChoice, { tools: source = [] }: ToolChoiceOptions): ChatCompletionToolChoiceOption {
-  const choice = checkedChoice(wanted);
+function choiceParam(wanted: ToolChoice, options: ToolChoiceOptions): ChatCompletionToolChoiceOption {
+  const choice = checkedChoice(wanted, options);
   if (typeof choice === "string") return choice;
+  const { tools: source = [] } = options;
   const custom = freeTextNames(source);
   const named = (name: string) =>
     custom.has(name)

@@ -80,9 +80,10 @@ export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}):
   };
 }
 
-function choiceOf(wanted: ToolChoice, { tools: source = [] }: ToolChoiceOptions): ToolChoiceFields["tool_choice"] {
-  const choice = checkedChoice(wanted);
+function choiceOf(wanted: ToolChoice, options: ToolChoiceOptions): ToolChoiceFields["tool_choice"] {
+  const choice = checkedChoice(wanted, options);
   if (typeof choice === "string") return choice;
+  const { tools: source = [] } = options;
   const custom = freeTextNames(source);
   const reference = (name: string) =>
     ({ type: custom.has(name) ? "custom" : "function", name: toolName(name) }) as const;

@@ -1,3 +1,5 @@
+import { checkSpelling } from "./option-names.ts";
+
 /** Which tools the model may or must call. */
 export type ToolChoice =
   | "auto"
@@ -8,16 +10,29 @@ export type ToolChoice =
   /** One of these, or none of them unless `required`. */
   | { readonly names: readonly string[]; readonly required?: boolean | undefined };
 
+/** What a choice may have, and the options of any adapter's `toolChoice()`. */
+const KNOWN = {
+  name: true,
+  names: true,
+  required: true,
+  parallel: true,
+  strict: true,
+  tools: true,
+  dialect: true,
+} as const;
+
 /**
  * Checks a choice for every adapter: if it lists names, there is at least one.
  *
- * @throws TypeError when it is not a choice, or requires one of no tools
+ * @param options those of the adapter's `toolChoice()`
+ * @throws TypeError when it is not a choice, requires one of no tools, or an option is spelt like one of theirs
  */
-export function checkedChoice(choice: ToolChoice): ToolChoice {
+export function checkedChoice(choice: ToolChoice, options: object = {}): ToolChoice {
+  checkSpelling("toolChoice()", { ...options, ...(choice as object) }, KNOWN);
   if (choice === "auto" || choice === "none" || choice === "required") return choice;
   if (typeof choice === "object" && choice !== null) {
-    if ("name" in choice && typeof choice.name === "string") return choice;
-    if ("names" in choice && Array.isArray(choice.names) && choice.names.every((name) => typeof name === "string")) {
+    if ("name" in choice && isName(choice.name)) return choice;
+    if ("names" in choice && Array.isArray(choice.names) && choice.names.every(isName)) {
       if (choice.names.length > 0) return choice;
       // For most providers, an empty list of names would mean all of them.
       if (choice.required !== true) return "none";
@@ -27,6 +42,10 @@ export function checkedChoice(choice: ToolChoice): ToolChoice {
   throw new TypeError(
     `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}${hint}`,
   );
+}
+
+function isName(name: unknown): boolean {
+  return typeof name === "string" && name !== "";
 }
 
 /** `{ type: "function", … }`, `{ type: "tool", toolName }`, `{ mode: "ANY" }`. */

@@ -15,6 +15,8 @@ const others: unknown[] = [
   { type: "function", function: { name: "a" } },
   { mode: "ANY" },
   { name: 1 },
+  { name: "" },
+  { names: ["a", ""] },
   { names: "a" },
   { names: [1] },
   { names: [], required: true },
@@ -39,6 +41,9 @@ describe("the choice of tools", () => {
   it.each(wires)("is checked by $adapter.name", ({ adapter }) => {
     for (const choice of choices) expect(adapter.toolChoice(choice)).toBeTypeOf("object");
     for (const choice of others) expect(() => adapter.toolChoice(choice as ToolChoice)).toThrow("toolChoice() takes");
+    expect(() => adapter.toolChoice("auto", { paralel: false } as object)).toThrow("Did you mean parallel?");
+    expect(() => adapter.toolChoice({ names: ["a"], require: true } as never)).toThrow("Did you mean required?");
+    expect(() => adapter.toolChoice("auto", { parallel: true, tools: [], ofAnother: 1 } as object)).not.toThrow();
   });
 });
 
