@@ -1,6 +1,7 @@
 import { Queue, QueueEvents, QueueEventsProducer, type Job, type JobsOptions } from "bullmq";
 import { checkRunId } from "../execute/context.ts";
 import { ToolExecutor } from "../execute/executor.ts";
+import type { ActionInfo } from "../execute/info.ts";
 import { EXECUTOR_OPTIONS, type ToolExecutorOptions } from "../execute/options.ts";
 import { isToolError, ToolError } from "../errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
@@ -156,8 +157,13 @@ function connected(tools: ToolSource, options: BullmqToolsOptions) {
   };
   return {
     remote,
-    /** Deletes what the queue and the workers keep of a call, unless a worker may still be given its job. */
-    async forget(idempotencyKey: string, store: Store) {
+    /**
+     * Deletes what the queue and the workers keep of a call, unless a worker may still be given its job. Nothing is
+     * kept of a tool that is executed here.
+     */
+    async forget({ actionId: idempotencyKey, toolName }: ActionInfo, store: Store) {
+      const tool = toolList(tools).find((one) => one.name === toolName);
+      if (tool !== undefined && remoteOf(tool) === tool) return;
       const job = await queue.getJob(jobIdOf(idempotencyKey));
       if (job !== undefined && job.finishedOn === undefined) return;
       await job?.remove();
@@ -195,7 +201,7 @@ export function bullmqExecutor(options: ToolExecutorOptions & BullmqToolsOptions
       checkRunId("forget()", runId);
       const actions = await executor.actions(runId);
       // The record says which jobs there are: it goes last.
-      const jobs = Promise.all(actions.map(({ actionId }) => forget(actionId, own.store)));
+      const jobs = Promise.all(actions.map((action) => forget(action, own.store)));
       if (!(await settlesWithin(ANSWER_MS, jobs))) throw new ToolError("store_failed", NO_ANSWER);
       await jobs.catch((cause: unknown) => {
         // BullMQ's own errors have no code: the connection was closed, for one.

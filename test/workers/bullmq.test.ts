@@ -950,6 +950,15 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
     expect(await executor.actions("run")).toHaveLength(1);
   });
 
+  it("a run whose tools are executed here is forgotten without the queue", async () => {
+    const store = memoryStore();
+    const { executor, call } = callers(toolsAt(file), { store, storeEvents: false, filter: () => false });
+    expect(await call("book", { ms: 1 })).toMatchObject({ status: "completed" });
+    await executor.close();
+    await executor.forget("run");
+    expect(await store.list("")).toEqual([]);
+  });
+
   it.each(["order:5", "42", "-7", "NaN", "%3A", "a:b:c"])(
     "a key that is no id of BullMQ's (%s) is one of a job nevertheless: bullmq 4052, 3382",
     async (idempotencyKey) => {
