@@ -96,9 +96,10 @@ function textOf(what: "input" | "output", value: unknown, maxBytes: number, form
   // Long strings are the usual way to be too large: do not serialize them first.
   if (typeof value === "string" && value.length > maxBytes) throw tooLarge(value.length, maxBytes);
   const replacer = function (this: Record<string, unknown>, key: string, item: unknown): unknown {
-    // Before its toJSON() is called: what that returns (a request with its headers, say) is meant for a log.
-    if (isError(this[key])) throw hasError(what, this[key]);
-    return refuseLosses(what, form(item));
+    const given = this[key];
+    // Before its toJSON() is called: what that returns (a request with its headers, all bytes) is meant for a log.
+    if (isError(given)) throw hasError(what, given);
+    return refuseLosses(what, form(ArrayBuffer.isView(given) ? given : item));
   };
   const text = sayable(what, () => JSON.stringify(value, replacer) ?? "null");
   const bytes = byteLength(text, maxBytes);

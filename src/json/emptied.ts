@@ -7,14 +7,18 @@ export function isPlainObject(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** An instance of a class that keeps its contents elsewhere: a promise that was not awaited, a Response, a Map. */
+/**
+ * An instance of a class that keeps its contents elsewhere: a promise that was not awaited, a Response, a Map. Or bytes:
+ * JSON would make `{"0":104,"1":105}` of them.
+ */
 export function isEmptied(value: unknown): value is object {
+  if (ArrayBuffer.isView(value)) return true;
   if (typeof value !== "object" || value === null || Array.isArray(value) || isPlainObject(value)) return false;
   // JSON knows `new Number(5)`.
-  return Object.keys(value).length === 0 && typeof value.valueOf() === "object";
+  return Object.keys(value).length === 0 && typeof value.valueOf() === "object" && !("toJSON" in value);
 }
 
 /** The message for such an instance. */
 export function emptiedMessage({ constructor }: object): string {
-  return `an instance of ${constructor?.name || "a class"}, of which JSON would keep nothing`;
+  return `an instance of ${constructor?.name || "a class"}, for which JSON has no form`;
 }

@@ -119,13 +119,13 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
 /**
  * What the model is told of an output.
  *
- * @throws what `toModelOutput` throws; TypeError if JSON keeps nothing of it (a Response, a Map)
+ * @throws what `toModelOutput` throws; TypeError if JSON keeps nothing of it (a Response, a Map) or it is bytes
  */
 export function modelOutput(tool: Tool, output: unknown): unknown {
   // What the caller answers instead of a handler is meant as it is.
   const result = tool.mode === "internal" && tool.toModelOutput ? tool.toModelOutput(output) : output;
   if (result instanceof Promise) result.catch(() => {}); // nobody else handles its rejection
-  if (isEmptied(result) && !("toJSON" in result)) throw new TypeError(`it is ${emptiedMessage(result)}`);
+  if (isEmptied(result)) throw new TypeError(`it is ${emptiedMessage(result)}`);
   return result;
 }
 

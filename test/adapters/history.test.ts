@@ -471,8 +471,11 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
 
   it.each<[unknown, string]>([
     [{ rows: 10n }, "Do not know how to serialize a BigInt"],
-    [new Response("{}"), "it is an instance of Response, of which JSON would keep nothing"],
-    [new Map([["a", 1]]), "it is an instance of Map, of which JSON would keep nothing"],
+    [new Response("{}"), "it is an instance of Response, for which JSON has no form"],
+    [new Map([["a", 1]]), "it is an instance of Map, for which JSON has no form"],
+    [new Uint8Array([1]), "it is an instance of Uint8Array, for which JSON has no form"],
+    [Buffer.from("hi"), "it is an instance of Buffer, for which JSON has no form"],
+    [new ArrayBuffer(8), "it is an instance of ArrayBuffer, for which JSON has no form"],
   ])("tells of an output that JSON cannot say, and has the results of the other calls: %o", async (output, why) => {
     const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
