@@ -11,6 +11,7 @@ import { actionIdOf, deniedRow, failedRow, type ActionRow, type Lease } from "./
 import type { Deps } from "./options.ts";
 import { awaitingOf, outcomeOf, unrecordedOf, type Outcome } from "./outcome.ts";
 import { prepareInput, type PreparedInput } from "./prepared.ts";
+import { quietly } from "./quietly.ts";
 import type { Place } from "./schedule.ts";
 
 /** A row and its version, as stored. */
@@ -160,7 +161,7 @@ export class Call {
 
   /** Nobody needs to decide about it any more. */
   async #withdraw(): Promise<void> {
-    await this.deps.approvals?.withdraw?.(this.runId, this.use.invocationId).catch(() => {});
+    await quietly(() => this.deps.approvals?.withdraw?.(this.runId, this.use.invocationId));
   }
 
   /** It is on record already. The process that wrote it may have died before it withdrew the request, or told of it. */

@@ -11,6 +11,7 @@ import { hush } from "./hush.ts";
 import { withoutLease, type ActionRow, type UndoRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { jsonOfInput, outputOf, undoText } from "./output.ts";
+import { quietly } from "./quietly.ts";
 import { remember } from "./remember.ts";
 import { snapshot } from "./snapshot.ts";
 
@@ -88,7 +89,7 @@ export async function run(
     recorded = false;
   }
   const row = recorded ? held.value : endOf(held.value);
-  if (row.status === "done" && request !== undefined) await deps.approvals?.succeeded(request.id).catch(() => {});
+  if (row.status === "done" && request !== undefined) await quietly(() => deps.approvals?.succeeded(request.id));
   if (!recorded) {
     remember(deps.ended, call.actionId, { use, owner: entry.value.lease!.owner, row, cause }, MAX_ENDED);
   }

@@ -10,6 +10,7 @@ import { openaiResponses, resultContent as responsesContent } from "../../adapte
 import type { Adapter } from "../../src/adapter.ts";
 import { defineTool, ToolError, type Turn } from "../../src/index.ts";
 import { allow, ask, deny } from "../../src/execute/index.ts";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
@@ -81,6 +82,36 @@ describe("a call that needs approval", () => {
     await expect(here.approvals.decide(request!.id, APPROVE)).rejects.toMatchObject({ code: "approval_void" });
     expect(await there.executor.execute(again(), RUN)).toMatchObject(gone);
     expect(ran).toHaveLength(0);
+  });
+
+  it.each<[string, () => never]>([
+    ["returns no promise", () => undefined as never],
+    [
+      "throws",
+      () => {
+        throw new Error("gone");
+      },
+    ],
+  ])("is given up though a service of one's own %s where nobody has to decide any more", async (_, withdraw) => {
+    const { tool } = refund();
+    const store = memoryStore();
+    const own = new ApprovalService({ store, tools: [tool] });
+    const approvals = {
+      request: own.request.bind(own),
+      await: own.await.bind(own),
+      succeeded: withdraw,
+      withdraw,
+    };
+    const { executor } = setup([tool], { store, approvals: approvals as never });
+    const again = () => tool.use({ n: 1 }, { invocationId: "a" });
+    const waiting = executor.execute(again(), RUN);
+    await until(async () => (await own.list({ status: "pending" })).length === 1);
+    expect(await executor.execute(again(), { ...RUN, abandon: true })).toMatchObject({ error: { code: "aborted" } });
+    expect(await waiting).toMatchObject({ status: "failed", replayed: true });
+    const approved = executor.execute(tool.use({ n: 2 }, { invocationId: "b" }), RUN);
+    await until(async () => (await own.list({ status: "pending" })).length === 2);
+    await own.decide((await own.list({ status: "pending" })).at(-1)!.id, APPROVE);
+    expect(await approved).toMatchObject({ status: "completed" });
   });
 
   it.each(["waits", "is executed again"])("ends when its request is withdrawn and it %s", async (how) => {
