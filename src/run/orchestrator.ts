@@ -3,7 +3,7 @@ import { parseJson } from "../json/parse.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import { checkMessages, checkResumeOptions, checkRunOptions } from "./check.ts";
-import { FRESH, isHeld, readBegun, type Checkpoint, type HeadChange } from "./checkpoint.ts";
+import { FRESH, isHeld, readBegun, readRun, type Checkpoint, type HeadChange } from "./checkpoint.ts";
 import { decisionsOf } from "./decisions.ts";
 import { busy, notWaiting, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
@@ -181,8 +181,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
     checkResumeOptions(options);
     const { toolResults = [], approvals = [], signal } = options;
-    const before = await readBegun(this.#deps.store, conversationId);
-    if (before === undefined) throw unknownRun(conversationId);
+    const before = await readRun(this.#deps.store, conversationId);
+    // One that has not stored its input is begun again by run(), or is just being begun.
+    if (before === undefined || (before.rows.length === 0 && !isHeld(before.head))) throw unknownRun(conversationId);
     checkWire(this.#deps, before);
     if (isHeld(before.head)) throw busy(conversationId);
     // First, what may be refused, for a completed run too: the error says which results it already has.

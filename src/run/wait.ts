@@ -22,6 +22,7 @@ export async function waitForRelease(
   conversationId: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
+  if (signal?.aborted === true) return;
   const look = async () => {
     const entry = await readHeadEntry(store, conversationId);
     if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return undefined;
@@ -38,13 +39,14 @@ async function waitForChange(
   isThere: () => Promise<boolean>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
+  if (signal?.aborted === true) return;
   const alarm = createWakeUp(signal);
   const leave = new AbortController();
   // Listen first, then look, so that changes in between are noticed.
   const stop = await answers.watch(alarm.wake);
   for (const { id } of approvals) service?.await(id, { signal: leave.signal }).then(alarm.wake, () => {});
   try {
-    if (signal?.aborted === true || (await isThere())) return;
+    if (await isThere()) return;
     const next = Math.min(...external.map(({ expiresAt = Infinity }) => expiresAt));
     await alarm.wait(Math.min(POLL_MS, next - Date.now()));
   } finally {

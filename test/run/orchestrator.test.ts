@@ -384,6 +384,32 @@ describe("run()", () => {
     );
   });
 
+  it("is busy, not unknown, while its first run is being begun", async () => {
+    const store = memoryStore();
+    const begin = Promise.withResolvers<void>();
+    const slow: Store = {
+      ...store,
+      async put(key, value, options) {
+        const entry = await store.put(key, value, options);
+        await begin.promise;
+        return entry;
+      },
+    };
+    const model = scripted({ text: "Hi" });
+    const running = new Orchestrator({ model, store: slow }).run({ conversationId: "c", input: "Go" });
+    const other = new Orchestrator({ model, store });
+    await expect.poll(() => codeOf(other.resume("c"))).toBe("run_busy");
+    const leave = new AbortController();
+    leave.abort();
+    let isSubscribed = false;
+    const watched: Store = { ...store, subscribe: (...given) => ((isSubscribed = true), store.subscribe(...given)) };
+    const waiting = new Orchestrator({ model, store: watched }).waitAndResume("c", { signal: leave.signal });
+    expect(await codeOf(waiting)).toBe("unknown_run");
+    expect(isSubscribed).toBe(false);
+    begin.resolve();
+    expect(await running).toMatchObject({ status: "completed" });
+  });
+
   it("tells of what is misused", async () => {
     const model = scripted({ text: "Hi" });
     const store = memoryStore();
