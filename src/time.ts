@@ -10,16 +10,15 @@ export function isTimerMs(value: unknown): value is number {
 }
 
 /** Checks a setting that becomes a timer. @throws TypeError */
-export function checkMs(name: string, ms: number): void {
+export function checkMs(name: string, ms: number, least = "above 0"): void {
   if (isTimerMs(ms)) return;
   const got = typeof ms === "string" ? JSON.stringify(ms) : String(ms);
-  throw new TypeError(`${name} is ${got}. Expected milliseconds above 0, at most ${MAX_TIMER_MS}.`);
+  throw new TypeError(`${name} is ${got}. Expected milliseconds ${least}, at most ${MAX_TIMER_MS}.`);
 }
 
-/** Checks a setting that is waited for, or not at all. @throws TypeError */
+/** Checks a setting that is waited for, or, if it is 0, not at all. @throws TypeError */
 export function checkDelayMs(name: string, ms: number): void {
-  if (typeof ms === "number" && ms >= 0) return;
-  throw new TypeError(`${name} is a number of milliseconds from 0, got ${String(ms)}.`);
+  if (ms !== 0) checkMs(name, ms, "from 0");
 }
 
 /**

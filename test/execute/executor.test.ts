@@ -294,6 +294,7 @@ describe("execute()", () => {
     ["a timeout that no timer can wait", { tools: [], store: memoryStore(), timeoutMs: Infinity }],
     ["a lease that no timer can renew", { tools: [], store: memoryStore(), leaseMs: 2 ** 31 * 3 }],
     ["a delay that is a text", { tools: [], store: memoryStore(), retryDelayMs: "5" }],
+    ["a delay that never ends", { tools: [], store: memoryStore(), retryDelayMs: Infinity }],
     ["a delay of null", { tools: [], store: memoryStore(), retryDelayMs: null }],
     ["a listener that is none", { tools: [], store: memoryStore(), onEvent: "log" }],
     ["a policy that is none", { tools: [], store: memoryStore(), authorize: "allow" }],

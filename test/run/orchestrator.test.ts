@@ -417,6 +417,10 @@ describe("run()", () => {
     expect(() => new Orchestrator({ model } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, maxSteps: 0 })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, retryDelayMs: -1 })).toThrow(TypeError);
+    for (const retryDelayMs of [Infinity, 2 ** 31])
+      expect(() => new Orchestrator({ model, store, retryDelayMs })).toThrow(
+        `retryDelayMs is ${retryDelayMs}. Expected milliseconds from 0, at most 2147483647.`,
+      );
     expect(() => new Orchestrator({ model, store, leaseMs: NaN })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, maxCutTurns: NaN })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, trim: "last" } as never)).toThrow(TypeError);
