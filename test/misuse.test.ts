@@ -206,6 +206,10 @@ describe("a model refuses what is spelt like one of its options", () => {
   });
 });
 
+it("cohere.request() refuses what is spelt like choice: else all tools would be offered", () => {
+  expect(() => cohere.request([], { choise: "none" } as object)).toThrow("Did you mean choice?");
+});
+
 it("google.tools() refuses what is spelt like dialect", () => {
   expect(() => google.tools([], { dialekt: "schema" } as object)).toThrow("Did you mean dialect?");
 });

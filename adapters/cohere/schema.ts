@@ -30,6 +30,7 @@ import {
 import type { JsonSchema } from "../../src/schema/types.ts";
 import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
+import { checkSpelling } from "../../src/tool/option-names.ts";
 import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { isObject } from "../../src/wire/field.ts";
@@ -104,6 +105,7 @@ export function request(
   source: ToolSource,
   options: ToolsOptions & { readonly choice?: ToolChoice | undefined } = {},
 ): CohereRequestFields {
+  checkSpelling("cohere.request()", options, REQUEST);
   const { choice = "auto", ...rest } = options;
   const asked = toolChoice(choice);
   const lowered = lower(chosen(source, choice), rest);
@@ -113,6 +115,8 @@ export function request(
     ...(isSent(choice, lowered.tools) && asked),
   };
 }
+
+const REQUEST = { choice: true } as const;
 
 /** A type, not an interface, so that it is assignable to a record of unknown fields. */
 type ToolChoiceFields = { toolChoice?: "REQUIRED" | "NONE" };
