@@ -62,11 +62,10 @@ export type ToolChoiceFields = {
  * @throws TypeError when the choice is not valid, or requires one of no tools
  */
 export function toolChoice(choice: ToolChoice, options: InteractionsToolChoiceOptions = {}): ToolChoiceFields {
-  return { generation_config: { tool_choice: choiceOf(choice, options.strict ?? false) } };
+  return { generation_config: { tool_choice: choiceOf(checkedChoice(choice, options), options.strict ?? false) } };
 }
 
-function choiceOf(wanted: ToolChoice, strict: boolean): ToolChoiceFields["generation_config"]["tool_choice"] {
-  const choice = checkedChoice(wanted);
+function choiceOf(choice: ToolChoice, strict: boolean): ToolChoiceFields["generation_config"]["tool_choice"] {
   if (choice === "auto") return strict ? "validated" : "auto";
   if (choice === "none") return "none";
   if (choice === "required") return "any";
