@@ -55,7 +55,7 @@ export class InteractionsParser implements Parser<unknown> {
     push(parser, piece, index) {
       const target = parser.#open.get(index);
       if (target?.record.callIndex === undefined) return false;
-      parser.#inputPiece(target, piece);
+      if (piece !== "") parser.#inputPiece(target, piece);
       return true;
     },
   };
@@ -66,7 +66,7 @@ export class InteractionsParser implements Parser<unknown> {
     push(parser, piece, index) {
       const target = parser.#open.get(index);
       if (target?.record.step.type !== "model_output") return false;
-      parser.#textPiece(target, piece);
+      if (piece !== "") parser.#textPiece(target, piece);
       return true;
     },
   };

@@ -78,8 +78,8 @@ function fromEntry(path: string, given: unknown, at: number): Tool {
     throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} is ${kindOf(entry)}. ${SHAPE}`);
   }
   const { name, description, effect } = entry;
-  // There, a function without a schema has no parameters.
-  const none = entry === given ? undefined : { type: "object" };
+  // In a request, a function without a schema has no parameters.
+  const none = entry !== given || entry["type"] === "function" ? { type: "object" } : undefined;
   const parameters = SCHEMAS.map((key) => entry[key]).find(isRecord) ?? none;
   if (typeof name !== "string") {
     const keys = Object.keys(given as object).join(", ") || "nothing";
