@@ -352,6 +352,8 @@ export class InteractionsParser implements Parser<unknown> {
 
   #terminate(): void {
     this.#ended = true;
+    // No piece finds its step any more.
+    this.#open.clear();
     this.#sink.terminal();
   }
 
