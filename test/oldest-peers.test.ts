@@ -14,6 +14,7 @@ import { redisStore, type IoRedisClient, type NodeRedisClient } from "../src/sto
 import { bullmqExecutor, bullmqWorker } from "../src/workers/bullmq.ts";
 import { execute } from "./outcome.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "./store/redis-server.ts";
+import { soon } from "./workers/support.ts";
 
 vi.mock("bullmq", () => import("bullmq-oldest"));
 
@@ -63,7 +64,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a Redis server"), () => 
     // redis 5.8 breaks characters of several bytes in long values.
     const written = await store.put("a", "é€😀".repeat(100_000));
     expect(await store.get("a")).toEqual(written);
-    await vi.waitFor(() => expect(heard).toEqual(["a"]));
+    await soon(() => expect(heard).toEqual(["a"]));
     await expect(store.put("a", 1, { expectedVersion: 0 })).rejects.toMatchObject({ code: "version_conflict" });
     expect(await store.list("")).toEqual([written]);
     expect(await store.delete("a", { expectedVersion: written.version })).toBe(true);
@@ -116,21 +117,21 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a Redis server"), () => 
     it("end at the worker when they are given up", async () => {
       const giveUp = new AbortController();
       const outcome = start("given-up")(20_000, giveUp.signal);
-      await vi.waitFor(() => expect(events).toEqual(["begin"]), 5_000);
+      await soon(() => expect(events).toEqual(["begin"]));
       giveUp.abort();
       expect(await outcome).toMatchObject({ error: { code: "aborted" } });
-      await vi.waitFor(() => expect(events).toEqual(["begin", "aborted"]), 5_000);
+      await soon(() => expect(events).toEqual(["begin", "aborted"]));
     });
 
     // BullMQ says so from 5.63.2 on: before, the worker went on with what was another one's.
     it("end at a worker that has lost its lock", async () => {
       void start("lost")(20_000);
-      await vi.waitFor(() => expect(events).toEqual(["begin"]), 5_000);
+      await soon(() => expect(events).toEqual(["begin"]));
       const admin = new Redis(server.port, "127.0.0.1");
       onTestFinished(() => admin.disconnect());
       const [lock] = await admin.keys("bull:lost:*:lock");
       await admin.del(lock!);
-      await vi.waitFor(() => expect(events).toEqual(["begin", "aborted"]), 5_000);
+      await soon(() => expect(events).toEqual(["begin", "aborted"]));
     });
   });
 });
