@@ -13,6 +13,7 @@ import { memoryStore } from "../src/store/index.ts";
 import { replayModel } from "../src/testing/index.ts";
 import { blocksOf, root } from "./doc-blocks.ts";
 import { temporary } from "./temporary.ts";
+import { soon } from "./workers/support.ts";
 
 /** The server of docs/browser.md that several pages share, as it stands there. */
 async function serverOfTheDocs(orchestrator: Orchestrator): Promise<string> {
@@ -60,12 +61,13 @@ function openPage(url: string) {
   }
 }
 
+function choice(delta: object, finish_reason: string | null = null) {
+  return { choices: [{ index: 0, delta, finish_reason }] };
+}
+
 it("a page that is opened in the middle of a turn shows what the first one shows, as do both to the end", async () => {
   const letter = "Dear Ada, ".repeat(400);
   const half = Promise.withResolvers<void>();
-  const choice = (delta: object, finish_reason: string | null = null) => ({
-    choices: [{ index: 0, delta, finish_reason }],
-  });
   const model = replayModel(openaiChat, [
     async function* () {
       yield choice({ content: "I write." });
@@ -92,24 +94,43 @@ it("a page that is opened in the middle of a turn shows what the first one shows
   const post = (body: object) => fetch(url, { method: "POST", body: JSON.stringify(body) });
 
   const first = openPage(url);
-  await vi.waitFor(() => expect(first.said["entries"]).toEqual([]));
+  await soon(() => expect(first.said["entries"]).toEqual([]));
   await post({ input: "Write to Ada." });
   const begun = letter.slice(0, 2000 - '{"letter":"'.length);
-  await vi.waitFor(() => expect(first.inputs).toEqual({ send: { letter: begun } }));
+  await soon(() => expect(first.inputs).toEqual({ send: { letter: begun } }));
   const second = openPage(url);
-  await vi.waitFor(() => expect(second).toMatchObject({ said: first.said, text: "I write.", inputs: first.inputs }));
+  await soon(() => expect(second).toMatchObject({ said: first.said, text: "I write.", inputs: first.inputs }));
   half.resolve();
-  await vi.waitFor(() => expect(second.said["status"]).toBe("awaiting_approval"));
-  await vi.waitFor(() => expect(first.said).toEqual(second.said));
+  await soon(() => expect(second.said["status"]).toBe("awaiting_approval"));
+  await soon(() => expect(first.said).toEqual(second.said));
   expect(first.length).toBeLessThan(20 * letter.length);
   expect(execute).not.toHaveBeenCalled();
 
   await post({ approve: second.said["approvals"][0].id });
-  await vi.waitFor(() => expect(first.said["status"]).toBe("completed"));
+  await soon(() => expect(first.said["status"]).toBe("completed"));
   expect(first.said["entries"].map(({ text }: { text: string }) => text)).toEqual([
     "Write to Ada.",
     "I write.",
     "It is sent.",
   ]);
   expect(execute).toHaveBeenCalledOnce();
+});
+
+it("a page stops what is said and what waits for that; a body that is no JSON harms nobody", async () => {
+  const model = replayModel(openaiChat, [
+    async function* () {
+      yield choice({ content: "Once upon a time" });
+      await new Promise(() => {});
+    },
+  ]);
+  const url = await serverOfTheDocs(new Orchestrator({ model, store: memoryStore() }));
+  const post = (body: string) => fetch(url, { method: "POST", body });
+  const page = openPage(url);
+  await soon(() => expect(page.said["entries"]).toEqual([]));
+  await post('{"input":"Tell me a story."}');
+  await soon(() => expect(page.text).toBe("Once upon a time"));
+  await post('{"input":"And then?"}');
+  await expect(post('{"input":')).rejects.toThrow(TypeError);
+  await post('{"stop":true}');
+  await soon(() => expect(page.said).toMatchObject({ status: "error", error: "aborted" }));
 });
