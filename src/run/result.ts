@@ -66,8 +66,8 @@ export async function openOf(deps: RunDeps, { head, rows }: RunState) {
 }
 
 /**
- * The pending approvals for the calls of an open turn, in call order. A policy may also have asked about a call of a turn that was cut
- * and discarded: the run does not wait for that decision.
+ * The pending approvals for the calls of an open turn, in call order. A policy may also have asked about a call of a
+ * turn that was cut and discarded: the run does not wait for that decision.
  */
 export async function pendingApprovals(
   { approvals }: RunDeps,

@@ -74,8 +74,8 @@ export async function transcriptOf(deps: RunDeps, { head, rows }: RunState): Pro
 
 /**
  * What the user and the model say in messages that `run()` was given. Such messages have a role or a type of their own,
- * and their text in `content` or `parts`, whole or in pieces. Any wire's form is read, since an app may show a conversation after it has moved on to
- * another provider.
+ * and their text in `content` or `parts`, whole or in pieces. Any wire's form is read, since an app may show a
+ * conversation after it has moved on to another provider.
  */
 function inputEntries({ messages, at }: InputRow, first: number): TranscriptEntry[] {
   return messages.flatMap((message, offset): TranscriptEntry[] => {

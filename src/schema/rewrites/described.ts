@@ -86,7 +86,10 @@ function isListed(value: unknown): boolean {
   return typeof value === "string" || typeof value === "number";
 }
 
-/** "Cyclic references ... may only be used within non-required properties": the required property that closes a cycle becomes optional. */
+/**
+ * "Cyclic references ... may only be used within non-required properties": the required property that closes a cycle
+ * becomes optional.
+ */
 const optionalCycles: Rewrite = {
   name: "optionalCycles",
   apply(node, { root, lose }) {
