@@ -3,7 +3,7 @@ import { emptiedMessage, exceedsDepth, isEmptied } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import type { Tool } from "../tool/tool.ts";
-import { jsonForm } from "./forms.ts";
+import { bytesOf, jsonForm } from "./forms.ts";
 import { hush } from "./hush.ts";
 
 /** How deep an output may nest: far less than stores allow, since messages wrap it further. */
@@ -62,20 +62,24 @@ function validated(tool: Tool, returned: unknown) {
   }
 }
 
-/** Unlike `JSON.stringify`, it refuses what would be left out or turned into `null`. */
+/** Unlike `JSON.stringify`, it refuses what would be left out or turned into `null`, and bytes as a list of numbers. */
 export function jsonOf(value: unknown, maxBytes: number): string {
-  return textOf("output", value, maxBytes, (item) => item);
+  // A Buffer's toJSON() returns such a list.
+  const form = (item: unknown, given: unknown) =>
+    ArrayBuffer.isView(given) && typeof item !== "string" ? given : item;
+  return textOf("output", value, maxBytes, form);
 }
 
 /**
- * A snapshot of what a handler keeps for undoing, since the handler may go on to change the object.
+ * A snapshot of what a handler keeps for undoing, since the handler may go on to change the object. Bytes are a list of
+ * them, a Buffer what its `toJSON()` returns: no model reads that.
  *
  * @returns `false` if it cannot be kept
  */
 export function undoText(data: unknown, maxBytes: number): string | false | undefined {
   if (data === undefined) return undefined;
   try {
-    return jsonOf(data, maxBytes);
+    return textOf("output", data, maxBytes, (item) => bytesOf(item) ?? item);
   } catch {
     hush(data);
     return false;
@@ -92,14 +96,20 @@ export function jsonOfInput(value: unknown): unknown {
   return parseJson(textOf("input", value, Infinity, jsonForm));
 }
 
-function textOf(what: "input" | "output", value: unknown, maxBytes: number, form: (item: unknown) => unknown): string {
+/** @param form what is written of an item: `given`, or what its `toJSON()` returned */
+function textOf(
+  what: "input" | "output",
+  value: unknown,
+  maxBytes: number,
+  form: (item: unknown, given: unknown) => unknown,
+): string {
   // Long strings are the usual way to be too large: do not serialize them first.
   if (typeof value === "string" && value.length > maxBytes) throw tooLarge(value.length, maxBytes);
   const replacer = function (this: Record<string, unknown>, key: string, item: unknown): unknown {
     const given = this[key];
-    // Before its toJSON() is called: what that returns (a request with its headers, all bytes) is meant for a log.
+    // Whatever its toJSON() returned: that (a request with its headers) is meant for a log.
     if (isError(given)) throw hasError(what, given);
-    return refuseLosses(what, form(ArrayBuffer.isView(given) ? given : item));
+    return refuseLosses(what, form(item, given));
   };
   const text = sayable(what, () => JSON.stringify(value, replacer) ?? "null");
   const bytes = byteLength(text, maxBytes);

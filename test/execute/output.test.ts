@@ -19,6 +19,7 @@ describe("an output", () => {
     ["an instance of a class", Object.assign(new (class Point {})(), { x: 1 }), { x: 1 }],
     ["an object without a prototype", Object.create(null), {}],
     ["a number in an object", new Number(5), 5],
+    ["bytes that say a text of themselves", Object.assign(new Uint8Array([1]), { toJSON: () => "AQ==" }), "AQ=="],
     ["a lone surrogate", { text: "\ud800" }, { text: "\ud800" }],
     [
       "text that looks like a tool call",

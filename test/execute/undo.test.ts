@@ -418,6 +418,22 @@ describe("undo()", () => {
     expect(note).toEqual({ text: "old" });
   });
 
+  it("gets bytes too, those of the input and those that the handler gave: a Buffer as the JSON that it is made of", async () => {
+    const bytes = [104, 105];
+    const inputSchema = z.object({ text: z.string().transform((text) => Buffer.from(text)) });
+    let got: any;
+    const { tool } = counted({
+      inputSchema,
+      execute: (_: unknown, { undoData }: any) => undoData({ file: Buffer.from(bytes), page: new Uint8Array(bytes) }),
+      undo: ({ input, data }: any) => void (got = [input.text, data.file, data.page]),
+    });
+    const { executor } = setup([tool]);
+    const { actionId } = await executor.execute(useOf(tool, { text: "hi" }), RUN);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+    expect(got).toEqual([{ type: "Buffer", data: bytes }, { type: "Buffer", data: bytes }, bytes]);
+    expect(got.map((value: any) => String(Buffer.from(value)))).toEqual(["hi", "hi", "hi"]);
+  });
+
   it("gets all of it again in a second try, whatever the first one did to it, and so does the record", async () => {
     const restored: string[] = [];
     let isFull = true;
