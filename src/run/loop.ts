@@ -83,7 +83,7 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     return isOver(rowsThatCount(rows, "turn").at(-1)!) ? COMPLETED : (limit() ?? ask());
   }
 
-  /** Abandons the open calls. @returns the row with which the conversation can continue without them, if there are any */
+  /** Abandons the open calls. @returns the row with which the conversation continues without them, if there are any */
   async function cancelOpen(): Promise<Row[]> {
     const open = openTurn(checkpoint.rows);
     if (open === undefined) return [];

@@ -2,8 +2,8 @@
  * A process of the crash tests. Works on one SQLite file, and kills itself with SIGKILL at a write to it.
  *
  *   node crash-child.ts run <db> <journal> [n]   asks, decides, executes; dies after the nth write, or prints what came of it
- *   node crash-child.ts race <db> <start> <deciders> <id>...     decides each id with so many deciders, as soon as there
- *                                                                are two in the folder <start>; prints its wins
+ *   node crash-child.ts race <db> <start> <deciders> <id>...     decides each id with so many deciders, as soon as two
+ *                                                                processes are in the folder <start>; prints its wins
  */
 import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
