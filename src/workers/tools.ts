@@ -162,8 +162,7 @@ function connected(tools: ToolSource, options: BullmqToolsOptions) {
      * kept of a tool that is executed here.
      */
     async forget({ actionId: idempotencyKey, toolName }: ActionInfo, store: Store) {
-      const tool = toolList(tools).find((one) => one.name === toolName);
-      if (tool !== undefined && remoteOf(tool) === tool) return;
+      if (toolList(tools).some((tool) => tool.name === toolName && remoteOf(tool) === tool)) return;
       const job = await queue.getJob(jobIdOf(idempotencyKey));
       if (job !== undefined && job.finishedOn === undefined) return;
       await job?.remove();
