@@ -72,15 +72,6 @@ export class Pump implements DecoderOptions {
     }
   }
 
-  /** {@link step}, and {@link take} what it gives. */
-  async read(): Promise<void> {
-    try {
-      this.take(await this.step());
-    } catch (error) {
-      this.thrown(error);
-    }
-  }
-
   take(step: IteratorResult<unknown>): void {
     if (this.isOver) return; // stopped while waiting
     if (this.isAborted) return this.abort();
@@ -174,7 +165,8 @@ export class Pump implements DecoderOptions {
   }
 
   #feed(piece: ArrayBufferView | ArrayBuffer): void {
-    const bytes = bytesOf(piece);
+    // Most are, and to ask for the tag of each piece is not free.
+    const bytes = piece instanceof Uint8Array ? piece : bytesOf(piece);
     if (this.#status !== undefined && !this.#keepRefusal(bytes)) return this.stop();
     this.#decoder ??= createDecoder(this);
     this.#decoder.feed(bytes);

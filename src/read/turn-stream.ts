@@ -139,7 +139,11 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     return this.#inTurn(async () => {
       if (!this.#pump.isOver) {
         this.#waiting++;
-        await this.#pump.read();
+        try {
+          this.#pump.take(await this.#pump.step());
+        } catch (error) {
+          this.#pump.thrown(error);
+        }
         this.#waiting--;
         this.#keep(this.#pump.reader.take());
       }
@@ -173,10 +177,18 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     return this.#deliver(this.#wantsAll);
   }
 
-  /** A loop, so that a thousand pieces without an event do not make a chain of promises. */
+  /**
+   * A loop, so that a thousand pieces without an event do not make a chain of promises; with its own `await`, since a
+   * function that does both would cost every piece one more promise.
+   */
   async #untilReady(): Promise<Received> {
-    do await this.#pump.read();
-    while (!this.#isReady());
+    do {
+      try {
+        this.#pump.take(await this.#pump.step());
+      } catch (error) {
+        this.#pump.thrown(error);
+      }
+    } while (!this.#isReady());
     this.#waiting--;
     return this.#deliver(this.#wantsAll);
   }
