@@ -8,14 +8,22 @@ import type { JsonSchema, Schema, Validation } from "./types.ts";
 /** As many as a model is told about: see `invalidInput()`. */
 const MAX_EXPLAINED = 10;
 
+const reasoned = new WeakMap<Schema, Schema>();
+
 /**
  * For a value that fits no alternative, a property whose name is wrong, or a check without a message, libraries report
  * only that (`Invalid input`, `Invalid key in record`), which a model cannot act on. Such an issue is extended with what
  * the JSON Schema of the same library finds there, or with what came if it finds nothing.
+ *
+ * The same object for the same schema, and for what came of it: an executor tells by it whether a call was validated by
+ * the definition that runs.
  */
 export function withReasons(schema: Schema): Schema {
-  return Object.freeze({
-    ...schema,
+  const known = reasoned.get(schema);
+  if (known !== undefined) return known;
+  const { jsonSchema } = schema;
+  const made: Schema = Object.freeze({
+    jsonSchema,
     validate(value: unknown): Validation {
       const checked = schema.validate(value);
       if (checked.ok) return checked;
@@ -24,11 +32,13 @@ export function withReasons(schema: Schema): Schema {
         ok: false,
         // made when somebody reads them, which nobody does of a value that can be coerced
         get issues() {
-          return (issues ??= withUnionIssues(checked.issues, value, schema.jsonSchema));
+          return (issues ??= withUnionIssues(checked.issues, value, jsonSchema));
         },
       };
     },
   });
+  reasoned.set(schema, made).set(made, made);
+  return made;
 }
 
 function withUnionIssues(issues: readonly Issue[], value: unknown, jsonSchema: JsonSchema): readonly Issue[] {

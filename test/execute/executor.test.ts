@@ -843,6 +843,14 @@ describe("tool names", () => {
     expect(ran.map(({ input }) => input)).toEqual([{ text: ["a"] }]);
   });
 
+  it("does not read an input again with the schema that has read it, though its tool is defined again", async () => {
+    let reads = 0;
+    const { tool, ran } = counted({ inputSchema: z.object({ n: z.number().transform((n) => n + ++reads) }) });
+    const { executor } = setup([defineTool({ ...tool, eager: true })]);
+    expect(await executor.execute(useOf(tool, { n: 5 }), RUN)).toMatchObject({ status: "completed" });
+    expect(ran.map(({ input }) => input)).toEqual([{ n: 6 }]);
+  });
+
   it.each<[string, () => z.ZodType, unknown, unknown]>([
     [
       "makes another type of it",

@@ -93,12 +93,34 @@ describe("a tool with alternatives", () => {
     }
   });
 
+  it("says so of each definition by one and the same schema", () => {
+    const inputSchema = z.object({ at });
+    const [one, other] = [1, 2].map(() => defineTool({ name: "weather", inputSchema }));
+    expect(other!.inputSchema).toBe(one!.inputSchema);
+    expect(defineTool({ ...one!, eager: true }).inputSchema).toBe(one!.inputSchema);
+  });
+
   it("has no exception for what is no JSON", () => {
     const checked = weather.inputSchema.validate({ at: { city: "Oslo" }, even: 1, big: 1n });
     expect(checked).toMatchObject({ ok: false, issues: [{ path: ["even"] }, { path: ["even"] }] });
     const cyclic: Record<string, unknown> = { at: { city: "Oslo" } };
     expect(weather.inputSchema.validate(Object.assign(cyclic, { even: cyclic }))).toMatchObject({ ok: false });
   });
+});
+
+it("takes a schema made by hand that is an instance of a class", () => {
+  class Own {
+    get jsonSchema() {
+      return { type: "object", properties: { city: { type: "string" } } };
+    }
+    validate(value: unknown) {
+      return { ok: true as const, value };
+    }
+  }
+  const inputSchema = new Own();
+  const tool = defineTool({ name: "own", inputSchema });
+  expect(tool.inputSchema.jsonSchema).toEqual(inputSchema.jsonSchema);
+  expect(tool.use({ city: "Oslo" }).input).toEqual({ city: "Oslo" });
 });
 
 const echo = defineTool({ name: "echo", inputSchema: z.object({ text: z.string() }), execute: ({ text }) => text });
