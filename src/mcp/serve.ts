@@ -228,7 +228,8 @@ function resultOf(tool: Tool, output: unknown): ServedResult {
   const isStructured = tool.outputSchema?.jsonSchema["type"] === "object";
   const { text, content = [{ type: "text", text }] } = said(tool, output, isStructured);
   if (!isStructured) return { content };
-  const structuredContent = jsonIn(text) ?? text;
+  const json = jsonIn(text);
+  const structuredContent = json === undefined ? text : json;
   const fits = tool.outputSchema!.validate(structuredContent);
   if (fits.ok) return { content, structuredContent: structuredContent as Record<string, unknown> };
   const why = `gave an output that does not fit its output schema: ${issuesText(fits.issues, "output")}`;

@@ -142,11 +142,10 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     });
   });
 
-  it("says so of a text, too, where the tool promises structure", async () => {
-    const [get] = (await served([weather as Tool], { execute: () => "Ask again later." })).tools();
+  it.each(["Ask again later.", null])("says so of %j, too, where the tool promises structure", async (output) => {
+    const [get] = (await served([weather as Tool], { execute: () => output })).tools();
     expect(await failure(execute(get, { city: "Oslo" }))).toMatchObject({
-      message:
-        "Tool get_weather gave an output that does not fit its output schema: output: Invalid input: expected object, received string",
+      message: `Tool get_weather gave an output that does not fit its output schema: output: Invalid input: expected object, received ${output === null ? "null" : "string"}`,
     });
   });
 
