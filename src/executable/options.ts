@@ -98,7 +98,7 @@ export function settingsOf(options: ExecutableOptions): Settings {
     inheritEnv: [],
     owners: defaultOwners(),
     allowBatch: false,
-    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== null)),
   };
   for (const name of ["timeoutMs", "schemaTimeoutMs", "graceMs"] as const) checkMs(name, settings[name]);
   for (const name of ["maxOutputBytes", "maxStderrBytes", "maxSchemaBytes", "maxDepth"] as const) {

@@ -50,6 +50,12 @@ describe("loadExecutable()", () => {
     });
   });
 
+  it("takes null for an option that is not given", async () => {
+    const options = { timeoutMs: null, maxDepth: null, cwd: null, env: null, owners: null };
+    const tool = await loadExecutable(echo("{}"), options as never);
+    expect(await execute(tool, {})).toEqual({});
+  });
+
   it.each([
     ["inputSchema", { inputSchema: { type: "object", properties: { a: { type: "number" } }, required: ["a"] } }],
     ["parameters", { parameters: { type: "object", properties: { a: { type: "number" } }, required: ["a"] } }],
