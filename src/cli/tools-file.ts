@@ -4,6 +4,8 @@ import { pathToFileURL } from "node:url";
 import { isToolError, messageOf, ToolError } from "../errors.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { isRecord, kindOf } from "../schema/json.ts";
+import { changeAll } from "../schema/subschemas.ts";
+import type { JsonSchema } from "../schema/types.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";
 import { toolList } from "../tool/tool-set.ts";
 
@@ -59,10 +61,17 @@ function listIn(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) {
     return value.flatMap((entry: unknown) => {
       const group = isRecord(entry) ? entry["functionDeclarations"] : undefined;
-      return Array.isArray(group) ? group.map((declaration: unknown) => ({ function: declaration })) : [entry];
+      if (!Array.isArray(group)) return [entry];
+      return group.map((one: unknown) => ({ function: isRecord(one) ? changeAll(one, inSmallLetters) : one }));
     });
   }
   return isRecord(value) && Array.isArray(value["tools"]) ? listIn(value["tools"]) : undefined;
+}
+
+/** `Type.OBJECT` of Google's SDK is "OBJECT". */
+function inSmallLetters(schema: JsonSchema): JsonSchema {
+  const { type } = schema;
+  return typeof type === "string" ? { ...schema, type: type.toLowerCase() } : schema;
 }
 
 const SHAPE = "It must be a JSON array of { name, description, parameters }, or a module that exports tools.";
@@ -80,13 +89,13 @@ function fromEntry(path: string, given: unknown, at: number): Tool {
   const { name, description, effect } = entry;
   // In a request, a function without a schema has no parameters.
   const none = entry !== given || entry["type"] === "function" ? { type: "object" } : undefined;
-  const parameters = SCHEMAS.map((key) => entry[key]).find(isRecord) ?? none;
+  const parameters = SCHEMAS.map((key) => entry[key]).find((schema) => (schema ?? undefined) !== undefined) ?? none;
   if (typeof name !== "string") {
     const keys = Object.keys(given as object).join(", ") || "nothing";
     throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} has no name, but ${keys}. ${SHAPE}`);
   }
   const tool = `The tool ${JSON.stringify(name)} of the tool file ${path}`;
-  if (parameters === undefined) {
+  if (!isRecord(parameters)) {
     throw new ToolError("invalid_tool", `${tool} has no parameters, which are a JSON Schema. ${SHAPE}`);
   }
   const known = EFFECTS.find((candidate) => candidate === effect);

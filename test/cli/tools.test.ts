@@ -52,6 +52,17 @@ describe("a tools file", () => {
     expect((await loadTools(path)).map(({ name }) => name)).toEqual(["get_weather"]);
   });
 
+  it("as JSON, may have the types of Google's SDK in capitals", async () => {
+    const schema = (type: (name: string) => string) => ({
+      type: type("object"),
+      properties: { type: { type: type("string"), enum: ["SUN", "RAIN"] }, days: { type: type("array"), items: {} } },
+    });
+    const functionDeclarations = [{ name: "get_weather", parameters: schema((name) => name.toUpperCase()) }];
+    const path = join(folderWith({ "request.json": JSON.stringify([{ functionDeclarations }]) }), "request.json");
+    const [tool] = await loadTools(path);
+    expect(tool!.inputSchema.jsonSchema).toEqual(schema((name) => name));
+  });
+
   it.each([
     ["exports a tool", "tools.ts", "export const tool: unknown = weather;"],
     ["exports a list", "tools.mjs", "export default [weather, other];"],
@@ -93,6 +104,15 @@ describe("a tools file", () => {
     ["a list of numbers", "tools.json", "[1]", "Entry 0 of the tool file"],
     ["a provider's form", "tools.json", '[{"type":"function","function":{}}]', "has no name, but type, function"],
     ["a tool without parameters", "tools.json", '[{"name":"a"}]', "has no parameters, which are a JSON Schema"],
+    ...[
+      { type: "function", function: { name: "a", parameters: "city" } },
+      { type: "function", name: "a", parameters: ["city"] },
+    ].map((tool): [string, string, string, string] => [
+      `a provider's form with ${JSON.stringify(tool)}, whose parameters are no schema`,
+      "tools.json",
+      JSON.stringify([tool]),
+      "has no parameters, which are a JSON Schema",
+    ]),
     [
       "a schema that is none",
       "tools.json",
