@@ -148,10 +148,10 @@ export class ToolRouter {
 
   /** The provider's last word on the id of a call, which may have been announced with another one, or none. */
   rename(state: CallState, id: string): void {
-    const routes = this.#turn(state.turnIndex);
-    if (routes.byId.get(id) === state) return;
+    if (state.id === id) return;
     state.id = null;
-    this.#identify(state, id, routes);
+    delete state.metadata?.["sharesId"];
+    this.#identify(state, id, this.#turn(state.turnIndex));
     state.id = id;
   }
 

@@ -1093,3 +1093,19 @@ it("a call has its id to itself, if only pieces of another one came under it", (
     ["a", true],
   ]);
 });
+
+it("a call has the id that its end tells, though its pieces had come under both, or it shared the first", () => {
+  const end = (id: string, callIndex = 0): ToolChunk => ({ callIndex, metadata: { id }, done: true });
+  const idsAfter = (...chunks: ToolChunk[]) => {
+    const buffer = new ToolBuffer(tools);
+    for (const chunk of chunks) buffer.append(chunk);
+    return buffer.calls.map(({ id, metadata }) => [id, metadata["sharesId"] ?? false]);
+  };
+  expect(idsAfter(head(0, "a", "f", ""), more(0, "{}", "b"), end("b"))).toEqual([["b", false]]);
+  const [[back]] = idsAfter(head(0, "a", "f", ""), { ...end("b"), done: false }, more(0, "{}"), end("a")) as [[string]];
+  expect(back).toBe("a");
+  expect(idsAfter(head(0, "a", "f", "{}"), head(1, "a", "f", "{}"), end("b"), end("c", 1))).toEqual([
+    ["b", false],
+    ["c", false],
+  ]);
+});
