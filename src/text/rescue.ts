@@ -63,10 +63,15 @@ class RescueParser implements Parser<unknown> {
 
   end(): void {
     this.#parser.end();
-    this.cut();
+    this.#release();
   }
 
   cut(): void {
+    this.#parser.cut?.();
+    this.#release();
+  }
+
+  #release(): void {
     for (const sink of this.#sinks) sink.end();
   }
 

@@ -222,6 +222,7 @@ describe("text from elsewhere", () => {
       const chunk = { id: "1", choices: [{ index: 0, delta: { content: text } }] };
       for (const [adapter, event] of [
         [hermes, delta],
+        [rescueTextCalls(hermes), delta],
         [rescuing, chunk],
       ] as const) {
         const bytes = new TextEncoder().encode(`${JSON.stringify(event)}\n`);
