@@ -66,7 +66,7 @@ export interface Parser<Event> {
   readonly templates?: Templates;
   /** The stream is over. */
   end(): void;
-  /** The stream was cut off: reports what was held back, as far as it has come. {@link Parser.end} follows. */
+  /** The stream was cut off or aborted: reports what was held back, as far as it has come. {@link Parser.end} follows. */
   cut?(): void;
   /**
    * SDKs throw when the provider sends an error. Returns the event from which they made that error, so that it is read

@@ -161,7 +161,7 @@ export class Pump implements DecoderOptions {
     const { turn, isTerminated } = this.reader;
     // SDK streams end silently when a signal they were given fires.
     const signal = isTerminated || turn.finishReason !== undefined ? undefined : controllerOf(this.#source)?.signal;
-    if (signal?.aborted === true) this.reader.cut(aborted(signal.reason));
+    if (signal?.aborted === true) this.#cut(aborted(signal.reason));
   }
 
   #feed(piece: ArrayBufferView | ArrayBuffer): void {
@@ -206,9 +206,10 @@ export class Pump implements DecoderOptions {
   }
 
   #cut(error: ToolError): void {
+    // What was held back did arrive. But of an aborted turn nothing more is reported.
+    if (error.code === "aborted") this.reader.cut(error);
     try {
-      // What was held back did arrive. Of an aborted turn nothing more is reported.
-      if (error.code !== "aborted") this.#parser.cut?.();
+      this.#parser.cut?.();
     } catch {
       // The turn has failed either way.
     }

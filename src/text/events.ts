@@ -120,7 +120,7 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     sink.terminal();
   }
 
-  function cut(): void {
+  function end(): void {
     sink.end();
     onEnd();
   }
@@ -129,9 +129,12 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     push,
     end() {
       if (hasStrings && !hasEvents) onFinish("stop");
-      cut();
+      end();
     },
-    cut,
+    cut() {
+      hasStrings = false; // their end is not that of the text
+      end();
+    },
     native: native satisfies TextNative,
   };
 }

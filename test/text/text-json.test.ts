@@ -248,6 +248,21 @@ describe("text from elsewhere", () => {
     expect(await stream.done()).toMatchObject({ text: "So ", error: { code: "aborted" } });
   });
 
+  it.each(["lost", "aborted"])("that is %s has not ended: nothing is added to it", async (how) => {
+    const abort = new AbortController();
+    const text = 'So <tool_call>{"name":"now","arguments":{}}';
+    async function* source() {
+      yield text;
+      if (how === "lost") throw new Error("reset");
+      abort.abort();
+      yield "</tool_call>";
+    }
+    const stop = "</tool_call>";
+    const turn = await hermes.read(source(), { tools: sharedTools, stop, signal: abort.signal }).done();
+    expect(turn).toMatchObject({ finishReason: "error", calls: [{ outcome: { code: "truncated" } }] });
+    expect(hermes.assistantMessage(turn)).toMatchObject([{ content: text }]);
+  });
+
   it("that throws has lost its connection: no write is released", async () => {
     async function* source() {
       yield '<tool_call>{"name":"set_volume","arguments":{"level":1}}</tool_call>';
