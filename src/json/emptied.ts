@@ -15,7 +15,7 @@ export function isEmptied(value: unknown): value is object {
   if (ArrayBuffer.isView(value)) return true;
   if (typeof value !== "object" || value === null || Array.isArray(value) || isPlainObject(value)) return false;
   // JSON knows `new Number(5)`.
-  return Object.keys(value).length === 0 && typeof value.valueOf() === "object" && !("toJSON" in value);
+  return Object.keys(value).length === 0 && !("toJSON" in value) && typeof value.valueOf() === "object";
 }
 
 /** The message for such an instance. */

@@ -487,6 +487,10 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
   it("sends what an instance of a class says of itself", async () => {
     class Celsius {
       readonly #degrees = 21;
+      // As in Temporal, whose objects have no primitive value.
+      valueOf(): never {
+        throw new TypeError("Use Celsius.compare() instead.");
+      }
       toJSON() {
         return { degrees: this.#degrees };
       }
