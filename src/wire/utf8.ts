@@ -10,17 +10,13 @@ const REPLACEMENT = "\ufffd";
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   // Node's fatal decoder takes three times as long with even one character outside of ASCII.
   const text = lenient.decode(bytes);
-  return text.includes(REPLACEMENT) ? decodeStrictly(bytes, false) : text;
+  return text.includes(REPLACEMENT) ? decodeStrictly(bytes) : text;
 }
 
-/** The same for text whose last character may be cut, which is then left out. */
-function decodeCutUtf8(bytes: Uint8Array): string | undefined {
-  return decodeStrictly(bytes, true);
-}
-
-function decodeStrictly(bytes: Uint8Array, stream: boolean): string | undefined {
+/** @param mayBeCut whether the last character may be: it is then left out */
+function decodeStrictly(bytes: Uint8Array, mayBeCut = false): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream });
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: mayBeCut });
   } catch {
     return undefined;
   }
@@ -35,7 +31,7 @@ function invalidUtf8At(bytes: Uint8Array): number {
   let invalid = bytes.length;
   while (invalid - valid > 1) {
     const middle = (valid + invalid) >>> 1;
-    if (decodeCutUtf8(bytes.subarray(0, middle)) === undefined) invalid = middle;
+    if (decodeStrictly(bytes.subarray(0, middle), true) === undefined) invalid = middle;
     else valid = middle;
   }
   return invalid - 1;
@@ -81,7 +77,7 @@ export class Utf8Stream {
     if (text !== undefined) return text;
     const at = invalidUtf8At(bytes);
     this.invalidAt = at - before;
-    return decodeCutUtf8(bytes.subarray(0, at))!;
+    return decodeStrictly(bytes.subarray(0, at), true)!;
   }
 
   /** How many bytes a part of the last text takes. */
