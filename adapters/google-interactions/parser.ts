@@ -21,7 +21,7 @@ import type {
 /** A step between its start and its stop. */
 interface OpenStep {
   readonly record: StepRecord;
-  /** Arguments that came whole: held back until it is certain that no pieces follow. */
+  /** Arguments that came whole: held back until it is certain that no pieces follow. `{}` stands for those to come. */
   input: unknown;
   hasPieces: boolean;
 }
@@ -46,6 +46,8 @@ export class InteractionsParser implements Parser<unknown> {
   #usage: WireUsage | undefined;
   /** Why the model could not go on, in the server's words. */
   #message: string | undefined;
+  /** The interaction has ended, but not the answer. */
+  #isPaused = false;
   #ended = false;
 
   static readonly #input: Delta<InteractionsParser> = {
@@ -115,19 +117,25 @@ export class InteractionsParser implements Parser<unknown> {
   }
 
   #begin({ id, model }: WireInteraction): void {
-    // What the interaction before this one left open is not continued: its indexes begin anew.
+    // What the interaction before this one left open is not continued: its indexes begin anew. A call at its end may
+    // have been cut before its arguments began.
     for (const { record } of this.#open.values())
-      if (record.callIndex !== undefined) this.#cut(record.callIndex, "the provider began anew before it ended them");
+      if (record.callIndex !== undefined && (!record.done || record === this.#steps.at(-1)))
+        this.#cut(record.callIndex, "the provider began anew before it ended them");
     this.#open.clear();
+    this.#isPaused = false;
     this.#sink.start(textOf(id), textOf(model));
   }
 
   #start(index: number, step: WireStep): void {
     const { type } = step;
     if (typeof type !== "string" || type === "user_input") return;
-    const before = this.#open.get(index)?.record.step;
-    // Announced twice, it is still one step.
-    if (before !== undefined && before.type === type && (before.id ?? null) === (step.id ?? null)) return;
+    const before = this.#open.get(index);
+    if (before !== undefined && !before.record.done) {
+      const { step: known } = before.record;
+      // Announced twice, it is still one step.
+      if (known.type === type && (known.id ?? null) === (step.id ?? null)) return;
+    }
     this.#openStep(index, step);
   }
 
@@ -140,7 +148,7 @@ export class InteractionsParser implements Parser<unknown> {
       done: false,
     };
     this.#steps.push(record);
-    const opened: OpenStep = { record, input, hasPieces: false };
+    const opened: OpenStep = { record, input: isPlaceholder(input) ? undefined : input, hasPieces: false };
     this.#open.set(index, opened);
     if (callIndex !== undefined) {
       const signature = textOf(step.signature);
@@ -194,7 +202,9 @@ export class InteractionsParser implements Parser<unknown> {
   #call(index: number): OpenStep | undefined {
     const placed = this.#open.get(index);
     if (placed?.record.callIndex !== undefined) return placed;
-    const open = [...this.#open.values()].filter(({ record }) => record.callIndex !== undefined);
+    // The server's own call.
+    if (placed !== undefined && !isSpoken(placed.record.step)) return undefined;
+    const open = [...this.#open.values()].filter(({ record }) => record.callIndex !== undefined && !record.done);
     if (open.length === 1) return open[0];
     for (const { record, hasPieces } of open)
       if (!hasPieces) this.#cut(record.callIndex!, "the provider did not say which call some belong to");
@@ -261,7 +271,8 @@ export class InteractionsParser implements Parser<unknown> {
   #stop(index: number): void {
     const stopped = this.#open.get(index);
     if (stopped === undefined) return;
-    this.#open.delete(index);
+    // The arguments of a call may still come.
+    if (!isBare(stopped)) this.#open.delete(index);
     this.#end(stopped);
   }
 
@@ -296,7 +307,9 @@ export class InteractionsParser implements Parser<unknown> {
     if (call === undefined) return;
     call.executed = true;
     const metadata = { providerExecuted: true, type: "function_call", output };
-    this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, metadata));
+    // It was complete, so one without arguments has none.
+    const none = [...this.#open.values()].some((open) => open.record === call && isBare(open)) ? {} : undefined;
+    this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, metadata, none));
   }
 
   #complete(interaction: WireInteraction): void {
@@ -314,9 +327,13 @@ export class InteractionsParser implements Parser<unknown> {
       if (status === "requires_continuation") this.#usage = usage;
     }
     if (reason === undefined) return this.#fail(interaction.errors, status);
-    this.#sink.finish(reason, status, this.#message ?? errorText(interaction.errors));
     // Another interaction may follow, which continues this one.
-    if (status !== "requires_continuation") this.#terminate();
+    if (status === "requires_continuation") {
+      this.#isPaused = true;
+      return;
+    }
+    this.#sink.finish(reason, status, this.#message ?? errorText(interaction.errors));
+    this.#terminate();
   }
 
   /** The steps of an interaction that was not streamed. The last one of a cut answer may be cut, though it looks whole. */
@@ -325,7 +342,10 @@ export class InteractionsParser implements Parser<unknown> {
     steps.forEach((step: WireStep | null, index) => {
       if (!isRecord(step)) return;
       this.#start(index, step);
-      const { callIndex } = this.#open.get(index)?.record ?? {};
+      const opened = this.#open.get(index);
+      // Here `{}` is no placeholder.
+      if (opened !== undefined) opened.input = step.arguments;
+      const callIndex = opened?.record.callIndex;
       if (isWhole || index < steps.length - 1) return this.#stop(index);
       if (callIndex !== undefined)
         this.#cut(callIndex, "the model was stopped midway", argumentsObject((step as WireStep).arguments));
@@ -357,12 +377,25 @@ export class InteractionsParser implements Parser<unknown> {
     this.#sink.terminal();
   }
 
-  /** A stream that ends before its interaction was completed was cut. */
-  end(): void {}
+  /** A stream that ends before its interaction was completed was cut; one that is not continued ends as it said. */
+  end(): void {
+    if (this.#isPaused && !this.#ended) this.#sink.finish("length", "requires_continuation", this.#message);
+  }
 }
 
 function isSpoken({ type }: WireStep): boolean {
   return type === "model_output" || type === "thought";
+}
+
+/** Whether it is a call whose arguments have not begun, though it may have been stopped. */
+function isBare({ record, input, hasPieces }: OpenStep): boolean {
+  return record.callIndex !== undefined && !hasPieces && isNothing(input);
+}
+
+/** Whether the arguments at the start of a call say nothing yet. */
+function isPlaceholder(input: unknown): boolean {
+  const object = argumentsObject(input);
+  return input === "" || (object !== undefined && Object.keys(object).length === 0);
 }
 
 /** Copies of the lists that pieces are added to: the event belongs to the caller. */

@@ -252,9 +252,98 @@ describe("which call a piece belongs to", () => {
     ]);
   });
 
+  it("not a call of ours, if the index is that of a call of the server's", async () => {
+    const turn = await turnOf(
+      step(0, { type: "mcp_server_tool_call", id: "m", name: "search", server_name: "s", arguments: {} }),
+      call(1, "a", "get_weather"),
+      piece(0, '{"city":"Oslo"}'),
+      piece(1, '{"city":"Rome"}'),
+      stop(0),
+      stop(1),
+      completed("requires_action"),
+    );
+    expect(inputs(turn)).toEqual([["get_weather", "complete", true, { city: "Rome" }]]);
+  });
+
   it("nothing runs of a stream that was joined in the middle of a call", async () => {
     const turn = await turnOf(piece(3, '{"city":"Os'), piece(3, 'lo"}'), stop(3), completed("requires_action"));
     expect(turn.calls).toEqual([]);
+  });
+});
+
+describe("a call that is stopped before its arguments began", () => {
+  const bare = (index: number, id: string, name = "now") =>
+    step(index, { type: "function_call", id, name, arguments: {} });
+
+  it.each([
+    ["incomplete", [completed("incomplete")], "truncated"],
+    ["cut", [], "truncated"],
+    ["complete", [completed("requires_action")], "complete"],
+  ])("in an answer that is %s", async (_, rest, status) => {
+    const turn = await turnOf(bare(0, "a"), stop(0), ...rest);
+    expect(inputs(turn)).toEqual([["now", status, status === "complete", status === "complete" ? {} : null]]);
+  });
+
+  it("is whole if another one follows, and if it was not streamed", async () => {
+    const turn = await turnOf(bare(0, "a"), stop(0), bare(1, "b"), stop(1), completed("incomplete"));
+    expect(inputs(turn).map((input) => (input as unknown[])[1])).toEqual(["complete", "truncated"]);
+    const steps = [
+      { type: "function_call", id: "a", name: "now", arguments: {} },
+      { type: "model_output", content: [{ type: "text", text: "Wait" }] },
+    ];
+    const types = googleInteractions.parse({ status: "incomplete", steps }, { tools: sharedTools });
+    expect(types.map(({ type }) => type)).toContain("tool-use");
+  });
+
+  it("takes them when they come late, and then ends with the answer", async () => {
+    const events = [bare(0, "a", "get_weather"), stop(0), piece(0, '{"city":"Oslo"'), piece(0, "}")];
+    const whole = await turnOf(...events, completed("requires_action"));
+    expect(inputs(whole)).toEqual([["get_weather", "complete", true, { city: "Oslo" }]]);
+    const half = await turnOf(...events.slice(0, -1), completed("requires_action"));
+    expect(inputs(half)).toEqual([["get_weather", "truncated", false, { city: "Oslo" }]]);
+  });
+
+  it("is cut if it is the last before a continuation", async () => {
+    const next = [{ event_type: "interaction.created", interaction: { id: "v1_2" } }, completed("requires_action")];
+    const turn = await turnOf(bare(0, "a"), stop(0), completed("requires_continuation"), ...next);
+    expect(inputs(turn)).toEqual([["now", "truncated", false, null]]);
+  });
+
+  it("has the input {} if the server has run it", async () => {
+    const result = step(1, { type: "function_result", call_id: "a", result: "noon" });
+    const turn = await turnOf(bare(0, "a"), stop(0), result, stop(1), completed("completed"));
+    expect(turn.providerToolCalls).toMatchObject([{ id: "a", name: "now", input: {}, output: "noon" }]);
+  });
+});
+
+describe("an answer in several interactions", () => {
+  const created = (id: string) => ({ event_type: "interaction.created", interaction: { id } });
+
+  it("is cut if the connection is lost in one that continues it", async () => {
+    const turn = await turnOf(
+      created("v1_1"),
+      completed("requires_continuation"),
+      created("v1_2"),
+      call(0, "a", "get_weather"),
+      piece(0, '{"city":"Oslo"}'),
+    );
+    expect([turn.error?.code, turn.finishReason]).toEqual(["connection_lost", "error"]);
+    expect(inputs(turn)).toEqual([["get_weather", "truncated", false, { city: "Oslo" }]]);
+  });
+
+  it("has ended with its length if none continues it", async () => {
+    const turn = await turnOf(created("v1_1"), completed("requires_continuation"));
+    expect([turn.error, turn.finishReason, turn.providerFinishReason]).toEqual([
+      undefined,
+      "length",
+      "requires_continuation",
+    ]);
+  });
+
+  it("has failed if the next one fails to begin", async () => {
+    const failed = { event_type: "error", error: { code: "internal", message: "It broke." } };
+    const turn = await turnOf(created("v1_1"), completed("requires_continuation"), failed);
+    expect([turn.error?.message, turn.finishReason]).toEqual(["internal: It broke.", "error"]);
   });
 });
 
