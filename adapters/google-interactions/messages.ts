@@ -9,7 +9,7 @@ import type { Turn } from "../../src/stream/events.ts";
 import { answers, checkTurn, historyInput, outputText, wireId } from "../../src/stream/history.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { toolName } from "./schema.ts";
-import { isHosted } from "./steps.ts";
+import { isHosted, isResult } from "./steps.ts";
 import type { InteractionsNative, WireContent, WireStep } from "./wire.ts";
 
 type Step = Interactions.Step;
@@ -24,9 +24,10 @@ export function assistantMessage(turn: Turn): Step[] {
   const native = (turn.native ?? { steps: [] }) as InteractionsNative;
   // Calls with another turn index do not come from the wire: they were found in its text, or in another call.
   const calls = new Map(turn.calls.map((call) => [call.turnIndex === 0 ? call.callIndex : call, call]));
-  const answered = new Set(native.steps.map(({ step }) => step.call_id));
+  const ended = native.steps.filter(({ done }) => done).map(({ step }) => step);
+  const [asked, answered] = [idsOf(ended, "id"), idsOf(ended, "call_id")];
   const recorded = native.steps.flatMap(({ step, callIndex, done, executed }): WireStep[] => {
-    if (callIndex === undefined) return goesBack(step, done, answered) ? [step] : [];
+    if (callIndex === undefined) return goesBack(step, done, asked, answered) ? [step] : [];
     const call = calls.get(callIndex);
     calls.delete(callIndex);
     if (executed) return [{ ...step, arguments: ranWith(turn, step) }];
@@ -40,10 +41,15 @@ export function assistantMessage(turn: Turn): Step[] {
   return steps as unknown as Step[];
 }
 
-/** Whether a step that is no call of the client's is more than the beginning of one. */
-function goesBack(step: WireStep, done: boolean, answered: ReadonlySet<unknown>): boolean {
+function idsOf(steps: readonly WireStep[], field: "id" | "call_id"): ReadonlySet<unknown> {
+  return new Set(steps.map((step) => step[field]).filter(Boolean));
+}
+
+/** Whether a step that is no call of the client's is more than a beginning, or than a call or a result alone. */
+function goesBack(step: WireStep, done: boolean, asked: ReadonlySet<unknown>, answered: ReadonlySet<unknown>): boolean {
   if (step.type === "model_output") return (step.content ?? []).length > 0;
-  return done && (!isHosted(step) || answered.has(step.id));
+  if (isHosted(step)) return done && answered.has(step.id);
+  return done && (!isResult(step) || asked.has(step.call_id));
 }
 
 /** The arguments of a call that the server has run: it is no call of the turn. */

@@ -132,9 +132,11 @@ export class InteractionsParser implements Parser<unknown> {
     if (typeof type !== "string" || type === "user_input") return;
     const before = this.#open.get(index);
     if (before !== undefined && !before.record.done) {
-      const { step: known } = before.record;
+      const { step: known, callIndex } = before.record;
       // Announced twice, it is still one step.
       if (known.type === type && (known.id ?? null) === (step.id ?? null)) return;
+      // Of a call only its arguments tell whether it has ended.
+      if (callIndex === undefined) this.#end(before);
     }
     this.#openStep(index, step);
   }
@@ -178,20 +180,20 @@ export class InteractionsParser implements Parser<unknown> {
       }
       case "text": {
         const text = textOf(delta.text);
-        if (text !== undefined) this.#textPiece(this.#spoken(index, "model_output"), text);
+        if (text !== undefined) this.#textPiece(this.#stepOf(index, "model_output"), text);
         return;
       }
       case "thought_summary":
-        if (isRecord(delta.content)) this.#summaryPiece(this.#spoken(index, "thought"), delta.content);
+        if (isRecord(delta.content)) this.#summaryPiece(this.#stepOf(index, "thought"), delta.content);
         return;
       case "thought_signature":
         return this.#sign(index, delta.signature);
       case "text_annotation_delta":
-        return this.#annotate(this.#spoken(index, "model_output"), delta.annotations);
+        return this.#annotate(this.#stepOf(index, "model_output"), delta.annotations);
       default:
         if (typeof type !== "string") return;
-        if (isMedia(type)) contentOf(this.#spoken(index, "model_output").record.step, "content").push(delta);
-        else if (isHosted(delta) || isResult(delta)) mergeHosted(this.#hostedStep(index, type).record.step, delta);
+        if (isMedia(type)) contentOf(this.#stepOf(index, "model_output").record.step, "content").push(delta);
+        else if (isHosted(delta) || isResult(delta)) mergeHosted(this.#stepOf(index, type).record.step, delta);
     }
   }
 
@@ -242,25 +244,19 @@ export class InteractionsParser implements Parser<unknown> {
   /** It comes with the thought before a call; some have it on the call. */
   #sign(index: number, signature: unknown): void {
     if (textOf(signature) === undefined) return;
-    const record = this.#open.get(index)?.record ?? this.#steps.findLast(({ step }) => step.type === "thought");
-    if (record === undefined) return;
+    const thought = this.#steps.findLast(({ step }) => step.type === "thought");
+    const record = this.#open.get(index)?.record ?? thought ?? this.#openStep(index, { type: "thought" }).record;
     (record.step as { signature?: unknown }).signature = signature;
     if (record.callIndex !== undefined)
       this.#sink.tool(toolChunk(0, record.callIndex, undefined, undefined, undefined, false, { signature }));
   }
 
-  /** The text or thought at an index; one of its own if its start is missing, or another step has the index. */
-  #spoken(index: number, type: "model_output" | "thought"): OpenStep {
+  /** The step of a type at an index; one of its own if its start is missing, or another step has the index. */
+  #stepOf(index: number, type: string): OpenStep {
     const placed = this.#open.get(index);
     if (placed?.record.step.type === type) return placed;
     const last = [...this.#open.values()].find(({ record }) => record.step.type === type);
     return last ?? this.#openStep(placed === undefined ? index : this.#free(), { type });
-  }
-
-  #hostedStep(index: number, type: string): OpenStep {
-    const placed = this.#open.get(index);
-    const fits = placed !== undefined && placed.record.callIndex === undefined && !isSpoken(placed.record.step);
-    return fits ? placed : this.#openStep(placed === undefined ? index : this.#free(), { type });
   }
 
   /** An index that no event has. */

@@ -388,6 +388,52 @@ it("leaves the events as they came", async () => {
   expect(event).toEqual(step(0, { type: "model_output", content: [{ type: "text", text: "Here" }] }));
 });
 
+describe("a thought goes back with its signature", () => {
+  const signed = { type: "thought_signature", signature: "c2ln" };
+  const now = { type: "function_call", id: "a", name: "now", arguments: {} };
+
+  it("if the call after it has its index, and its end was left out", async () => {
+    const turn = await turnOf(
+      step(0, { type: "thought" }),
+      delta(0, signed),
+      call(0, "a", "now"),
+      stop(0),
+      completed("requires_action"),
+    );
+    expect(googleInteractions.assistantMessage(turn)).toEqual([{ type: "thought", signature: "c2ln" }, now]);
+  });
+
+  it("if a resumed stream begins with the signature", async () => {
+    const turn = await turnOf(delta(0, signed), stop(0), call(1, "a", "now"), stop(1), completed("requires_action"));
+    expect(googleInteractions.assistantMessage(turn)).toEqual([{ type: "thought", signature: "c2ln" }, now]);
+  });
+});
+
+describe("of a call of the server's and its result, none goes back without the other", () => {
+  const search = step(0, { type: "google_search_call", id: "s", arguments: { queries: ["x"] } });
+  const text = [step(2, { type: "model_output", content: [{ type: "text", text: "x" }] }), stop(2)];
+  const sent = (turn: Turn) => googleInteractions.assistantMessage(turn).map(({ type }) => type);
+
+  it("a result that was cut", async () => {
+    const turn = await turnOf(search, stop(0), step(1, { type: "google_search_result", call_id: "s" }));
+    expect(sent(turn)).toEqual([]);
+  });
+
+  it.each([{ call_id: "s" }, { call_id: null }, {}])("a result whose call came before the stream: %j", async (id) => {
+    const result = step(1, { type: "google_search_result", ...id, result: [] });
+    expect(sent(await turnOf(result, stop(1), ...text, completed("completed")))).toEqual(["model_output"]);
+  });
+
+  it("a result in pieces under the index of its call", async () => {
+    const result = { type: "google_search_result", call_id: "s", result: [{ search_suggestions: "x" }] };
+    const turn = await turnOf(search, delta(0, result), stop(0), completed("completed"));
+    expect(googleInteractions.assistantMessage(turn)).toEqual([
+      { type: "google_search_call", id: "s", arguments: { queries: ["x"] } },
+      result,
+    ]);
+  });
+});
+
 it("sends nothing of a search of the server's that was cut", async () => {
   const turn = await turnOf(
     step(0, { type: "google_search_call", id: "s", arguments: { queries: ["x"] } }),
