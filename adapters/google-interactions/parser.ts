@@ -158,8 +158,8 @@ export class InteractionsParser implements Parser<unknown> {
       this.#sink.tool(toolChunk(0, callIndex, textOf(step.id), textOf(step.name), undefined, false, metadata));
     } else if (isHosted(step)) this.#hostedCall(record);
     else {
-      for (const content of step.content ?? []) if (isRecord(content)) this.#sink.text(textOf(content.text) ?? "");
-      for (const content of step.summary ?? []) if (isRecord(content)) this.#sink.reasoning(textOf(content.text) ?? "");
+      for (const { text } of record.step.content ?? []) this.#sink.text(textOf(text) ?? "");
+      for (const { text } of record.step.summary ?? []) this.#sink.reasoning(textOf(text) ?? "");
     }
     return opened;
   }
@@ -309,6 +309,9 @@ export class InteractionsParser implements Parser<unknown> {
   }
 
   #complete(interaction: WireInteraction): void {
+    const id = textOf(interaction.id);
+    // A stream that was resumed has no beginning.
+    if (id !== undefined) this.#sink.start(id, textOf(interaction.model));
     const status = textOf(interaction.status) ?? "completed";
     const reason = FINISH_REASONS.get(status);
     const isWhole = reason === "stop" || reason === "tool-use";
@@ -397,13 +400,13 @@ function isPlaceholder(input: unknown): boolean {
 /** Copies of the lists that pieces are added to: the event belongs to the caller. */
 function ownLists({ content, summary }: WireStep): Partial<WireStep> {
   return {
-    ...(Array.isArray(content) && { content: content.map(ownContent) }),
-    ...(Array.isArray(summary) && { summary: summary.map(ownContent) }),
+    ...(!isNothing(content) && { content: contentsIn(content) }),
+    ...(!isNothing(summary) && { summary: contentsIn(summary) }),
   };
 }
 
-function ownContent(content: WireContent): WireContent {
-  return isRecord(content) ? { ...content } : content;
+function contentsIn(list: unknown): WireContent[] {
+  return Array.isArray(list) ? list.filter(isRecord).map((content) => ({ ...content })) : [];
 }
 
 /** The list of a step that holds what it says; made if there is none. */

@@ -347,6 +347,11 @@ describe("an answer in several interactions", () => {
   });
 });
 
+it("knows the id of an interaction whose stream was resumed", async () => {
+  const turn = await turnOf(delta(2, { type: "text", text: "lo" }), stop(2), completed("completed"));
+  expect([turn.responseId, turn.text]).toEqual(["v1_1", "lo"]);
+});
+
 describe("what comes in one piece", () => {
   it("arguments at the start count unless pieces follow", async () => {
     const whole = { type: "function_call", id: "a", name: "get_weather", arguments: { city: "Rome" } };
@@ -386,6 +391,39 @@ it("leaves the events as they came", async () => {
   const event = step(0, { type: "model_output", content: [{ type: "text", text: "Here" }] });
   await turnOf(event, delta(0, { type: "text", text: " it is." }), completed("completed"));
   expect(event).toEqual(step(0, { type: "model_output", content: [{ type: "text", text: "Here" }] }));
+});
+
+it("reads a step whose content is no list", async () => {
+  const turn = await turnOf(
+    step(0, { type: "model_output", content: {} }),
+    delta(0, { type: "text", text: "Hi" }),
+    stop(0),
+    step(1, { type: "model_output", content: [null, { type: "text", text: " there" }] }),
+    stop(1),
+    completed("completed"),
+  );
+  expect([turn.text, turn.error]).toEqual(["Hi there", undefined]);
+  expect(googleInteractions.assistantMessage(turn)).toEqual([
+    { type: "model_output", content: [{ type: "text", text: "Hi" }] },
+    { type: "model_output", content: [{ type: "text", text: " there" }] },
+  ]);
+});
+
+it("sends no empty text, whether it reads events or bytes", async () => {
+  const said = (index: number, ...texts: string[]) => [
+    step(index, { type: "model_output" }),
+    ...texts.map((text) => delta(index, { type: "text", text })),
+    stop(index),
+  ];
+  const events = [...said(0, "a", "b", ""), ...said(1, ""), completed("completed")];
+  const bytes = new TextEncoder().encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+  const { turn } = await readPieces(googleInteractions, [bytes], sharedTools);
+  expect(googleInteractions.assistantMessage(turn)).toEqual([
+    { type: "model_output", content: [{ type: "text", text: "ab" }] },
+  ]);
+  expect(googleInteractions.assistantMessage(await turnOf(...events))).toEqual(
+    googleInteractions.assistantMessage(turn),
+  );
 });
 
 describe("a thought goes back with its signature", () => {
