@@ -2,7 +2,15 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { argumentsObject, argumentsText, errorText, indexOf, isNothing, textOf } from "../../src/wire/field.ts";
+import {
+  argumentsObject,
+  argumentsText,
+  errorText,
+  indexOf,
+  isNothing,
+  isObject,
+  textOf,
+} from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { FINISH_REASONS, problemOf } from "./finish.ts";
 import { isHosted, isMedia, isResult, mergeHosted, providerCall, sayText } from "./steps.ts";
@@ -21,9 +29,13 @@ import type {
 /** A step between its start and its stop. */
 interface OpenStep {
   readonly record: StepRecord;
-  /** Arguments that came whole: held back until it is certain that no pieces follow. `{}` stands for those to come. */
+  /** Arguments that came whole: held back until it is certain that no pieces follow. */
   input: unknown;
   hasPieces: boolean;
+  /** Whether they came for another index. */
+  isGuessed: boolean;
+  /** Whether another step began at its index before it ended. */
+  isShared: boolean;
 }
 
 /** The index of an event without one. */
@@ -39,7 +51,16 @@ export class InteractionsParser implements Parser<unknown> {
   readonly #sink: ParserSink;
   readonly #steps: StepRecord[] = [];
   readonly native: InteractionsNative = { steps: this.#steps };
+  /** By index. */
   readonly #open = new Map<number, OpenStep>();
+  /** What comes for an index behind the stop of its step is still of that step. */
+  readonly #stopped = new Map<number, OpenStep>();
+  /** A call that has stopped without arguments: they may come behind its stop, as long as no other call does. */
+  #bare: OpenStep | undefined;
+  /** Whether a piece came whose call is unknown. */
+  #isLost = false;
+  /** How many steps the interactions before this one had. */
+  #before = 0;
   /** The calls that the server runs, by id. */
   #hosted: Map<string, StepRecord> | undefined;
   /** The counts of the interactions before this one. */
@@ -55,9 +76,9 @@ export class InteractionsParser implements Parser<unknown> {
     index: ["index"],
     ignored: [["event_id"]],
     push(parser, piece, index) {
-      const target = parser.#open.get(index);
+      const target = parser.#at(index);
       if (target?.record.callIndex === undefined) return false;
-      if (piece !== "") parser.#inputPiece(target, piece);
+      parser.#inputPiece(target, piece);
       return true;
     },
   };
@@ -66,9 +87,9 @@ export class InteractionsParser implements Parser<unknown> {
     index: ["index"],
     ignored: [["event_id"]],
     push(parser, piece, index) {
-      const target = parser.#open.get(index);
+      const target = parser.#at(index);
       if (target?.record.step.type !== "model_output") return false;
-      if (piece !== "") parser.#textPiece(target, piece);
+      parser.#textPiece(target, piece);
       return true;
     },
   };
@@ -119,26 +140,38 @@ export class InteractionsParser implements Parser<unknown> {
   #begin({ id, model }: WireInteraction): void {
     // What the interaction before this one left open is not continued: its indexes begin anew. A call at its end may
     // have been cut before its arguments began.
-    for (const { record } of this.#open.values())
-      if (record.callIndex !== undefined && (!record.done || record === this.#steps.at(-1)))
-        this.#cut(record.callIndex, "the provider began anew before it ended them");
+    const bare = this.#bare;
+    if (bare !== undefined && bare.record === this.#steps.at(-1) && isBare(bare)) this.#cutOff(bare);
+    this.#endBare();
+    for (const step of this.#open.values()) this.#cutOff(step);
     this.#open.clear();
+    this.#stopped.clear();
     this.#isPaused = false;
+    this.#isLost = false;
+    this.#before = this.#steps.length;
     this.#sink.start(textOf(id), textOf(model));
+  }
+
+  #cutOff({ record: { callIndex } }: OpenStep): void {
+    if (callIndex !== undefined) this.#cut(callIndex, "the provider began anew before it ended them");
   }
 
   #start(index: number, step: WireStep): void {
     const { type } = step;
     if (typeof type !== "string" || type === "user_input") return;
     const before = this.#open.get(index);
-    if (before !== undefined && !before.record.done) {
-      const { step: known, callIndex } = before.record;
-      // Announced twice, it is still one step.
-      if (known.type === type && (known.id ?? null) === (step.id ?? null)) return;
-      // Of a call only its arguments tell whether it has ended.
-      if (callIndex === undefined) this.#end(before);
+    if (before !== undefined && isAgain(before.record.step, step)) return;
+    if (type.startsWith("function_")) this.#endBare();
+    if (before?.record.callIndex === undefined) {
+      // What was open there has ended.
+      if (before !== undefined) this.#end(before);
+      this.#openStep(index, step);
+    } else {
+      // What comes for a call that is open may now be of either.
+      before.isGuessed = before.isShared = true;
+      this.#doubt(before);
+      this.#doubt(this.#openStep(this.#free(), step));
     }
-    this.#openStep(index, step);
   }
 
   #openStep(index: number, step: WireStep): OpenStep {
@@ -150,7 +183,7 @@ export class InteractionsParser implements Parser<unknown> {
       done: false,
     };
     this.#steps.push(record);
-    const opened: OpenStep = { record, input: isPlaceholder(input) ? undefined : input, hasPieces: false };
+    const opened: OpenStep = { record, input, hasPieces: false, isGuessed: false, isShared: false };
     this.#open.set(index, opened);
     if (callIndex !== undefined) {
       const signature = textOf(step.signature);
@@ -199,26 +232,39 @@ export class InteractionsParser implements Parser<unknown> {
 
   /**
    * The call that a piece belongs to. Its index may be that of the thought before the call: then it is for the one call
-   * that is open. If there are several, it may be for any of them, and if there is none, its call is unknown.
+   * that is open. If there are several or none, its call is unknown, and so is that of every such piece after it.
    */
   #call(index: number): OpenStep | undefined {
-    const placed = this.#open.get(index);
+    const placed = this.#at(index);
     if (placed?.record.callIndex !== undefined) return placed;
     // The server's own call.
     if (placed !== undefined && !isSpoken(placed.record.step)) return undefined;
-    const open = [...this.#open.values()].filter(({ record }) => record.callIndex !== undefined && !record.done);
-    if (open.length === 1) return open[0];
-    for (const { record, hasPieces } of open)
-      if (!hasPieces) this.#cut(record.callIndex!, "the provider did not say which call some belong to");
+    const open = [...this.#open.values()].filter(({ record }) => record.callIndex !== undefined);
+    const [only] = open;
+    if (open.length === 1 && !this.#isLost && (only!.isGuessed || !only!.hasPieces)) {
+      only!.isGuessed = true;
+      return only;
+    }
+    this.#isLost = true;
+    for (const step of [...open, ...this.#stopped.values()]) this.#doubt(step);
+    this.#stopped.clear();
     return undefined;
   }
 
+  /** Pieces may be of a call without arguments, or of one whose pieces came like them: of that counts what is whole. */
+  #doubt(step: OpenStep): void {
+    if (isBare(step)) this.#cut(step.record.callIndex!, "the provider did not say which call some belong to");
+    else if (step.isGuessed) this.#end(step);
+  }
+
   #inputPiece(target: OpenStep, piece: string): void {
+    if (piece === "") return;
     target.hasPieces = true;
     sayDelta(this.#sink, 0, target.record.callIndex, piece);
   }
 
   #textPiece({ record }: OpenStep, piece: string): void {
+    if (piece === "") return;
     this.#sink.text(piece);
     sayText(contentOf(record.step, "content"), piece);
   }
@@ -245,7 +291,7 @@ export class InteractionsParser implements Parser<unknown> {
   #sign(index: number, signature: unknown): void {
     if (textOf(signature) === undefined) return;
     const thought = this.#steps.findLast(({ step }) => step.type === "thought");
-    const record = this.#open.get(index)?.record ?? thought ?? this.#openStep(index, { type: "thought" }).record;
+    const record = this.#at(index)?.record ?? thought ?? this.#openStep(index, { type: "thought" }).record;
     (record.step as { signature?: unknown }).signature = signature;
     if (record.callIndex !== undefined)
       this.#sink.tool(toolChunk(0, record.callIndex, undefined, undefined, undefined, false, { signature }));
@@ -253,10 +299,14 @@ export class InteractionsParser implements Parser<unknown> {
 
   /** The step of a type at an index; one of its own if its start is missing, or another step has the index. */
   #stepOf(index: number, type: string): OpenStep {
-    const placed = this.#open.get(index);
+    const placed = this.#at(index);
     if (placed?.record.step.type === type) return placed;
     const last = [...this.#open.values()].find(({ record }) => record.step.type === type);
     return last ?? this.#openStep(placed === undefined ? index : this.#free(), { type });
+  }
+
+  #at(index: number): OpenStep | undefined {
+    return this.#open.get(index) ?? this.#stopped.get(index);
   }
 
   /** An index that no event has. */
@@ -266,10 +316,17 @@ export class InteractionsParser implements Parser<unknown> {
 
   #stop(index: number): void {
     const stopped = this.#open.get(index);
-    if (stopped === undefined) return;
-    // The arguments of a call may still come.
-    if (!isBare(stopped)) this.#open.delete(index);
-    this.#end(stopped);
+    if (stopped === undefined || stopped.isShared) return;
+    this.#open.delete(index);
+    this.#stopped.set(index, stopped);
+    if (!isBare(stopped)) return this.#end(stopped);
+    this.#endBare();
+    this.#bare = stopped;
+  }
+
+  #endBare(): void {
+    if (this.#bare !== undefined) this.#end(this.#bare);
+    this.#bare = undefined;
   }
 
   #end({ record, input, hasPieces }: OpenStep): void {
@@ -303,9 +360,7 @@ export class InteractionsParser implements Parser<unknown> {
     if (call === undefined) return;
     call.executed = true;
     const metadata = { providerExecuted: true, type: "function_call", output };
-    // It was complete, so one without arguments has none.
-    const none = [...this.#open.values()].some((open) => open.record === call && isBare(open)) ? {} : undefined;
-    this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, metadata, none));
+    this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, metadata));
   }
 
   #complete(interaction: WireInteraction): void {
@@ -315,10 +370,10 @@ export class InteractionsParser implements Parser<unknown> {
     const status = textOf(interaction.status) ?? "completed";
     const reason = FINISH_REASONS.get(status);
     const isWhole = reason === "stop" || reason === "tool-use";
-    if (this.#steps.length === 0) this.#wholes(interaction.steps, isWhole);
+    if (this.#steps.length === this.#before) this.#wholes(interaction.steps, isWhole);
     if (isWhole) {
+      this.#endBare();
       for (const step of this.#open.values()) this.#end(step);
-      this.#open.clear();
     }
     if (isRecord(interaction.usage)) {
       const usage = addedUsage(this.#usage, interaction.usage);
@@ -341,11 +396,12 @@ export class InteractionsParser implements Parser<unknown> {
     steps.forEach((step: WireStep | null, index) => {
       if (!isRecord(step)) return;
       this.#start(index, step);
-      const opened = this.#open.get(index);
-      // Here `{}` is no placeholder.
-      if (opened !== undefined) opened.input = step.arguments;
-      const callIndex = opened?.record.callIndex;
-      if (isWhole || index < steps.length - 1) return this.#stop(index);
+      const { callIndex } = this.#open.get(index)?.record ?? {};
+      if (isWhole || index < steps.length - 1) {
+        this.#stop(index);
+        // Here `{}` stands for none.
+        return this.#endBare();
+      }
       if (callIndex !== undefined)
         this.#cut(callIndex, "the model was stopped midway", argumentsObject((step as WireStep).arguments));
     });
@@ -371,8 +427,8 @@ export class InteractionsParser implements Parser<unknown> {
 
   #terminate(): void {
     this.#ended = true;
-    // No piece finds its step any more.
     this.#open.clear();
+    this.#stopped.clear();
     this.#sink.terminal();
   }
 
@@ -382,19 +438,19 @@ export class InteractionsParser implements Parser<unknown> {
   }
 }
 
+/** Whether a step is announced for the second time. */
+function isAgain(before: WireStep, { type, id, name }: WireStep): boolean {
+  return before.type === type && (before.id ?? null) === (id ?? null) && (before.name ?? null) === (name ?? null);
+}
+
+/** Whether it is a call that has no arguments so far: `{}` at its start stands for those to come. */
+function isBare({ record, input, hasPieces }: OpenStep): boolean {
+  if (record.callIndex === undefined || hasPieces) return false;
+  return isNothing(input) || input === "" || (isObject(input) && Object.keys(input).length === 0);
+}
+
 function isSpoken({ type }: WireStep): boolean {
   return type === "model_output" || type === "thought";
-}
-
-/** Whether it is a call whose arguments have not begun, though it may have been stopped. */
-function isBare({ record, input, hasPieces }: OpenStep): boolean {
-  return record.callIndex !== undefined && !hasPieces && isNothing(input);
-}
-
-/** Whether the arguments at the start of a call say nothing yet. */
-function isPlaceholder(input: unknown): boolean {
-  const object = argumentsObject(input);
-  return input === "" || (object !== undefined && Object.keys(object).length === 0);
 }
 
 /** Copies of the lists that pieces are added to: the event belongs to the caller. */

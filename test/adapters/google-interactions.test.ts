@@ -225,6 +225,23 @@ describe("which call a piece belongs to", () => {
     ]);
   });
 
+  it("that at its index, though it was told to have ended before it had any", async () => {
+    const turn = await turnOf(
+      call(0, "a", "get_weather"),
+      stop(0),
+      piece(0, '{"city":'),
+      piece(0, '"Oslo"}'),
+      step(1, { type: "function_call", id: "b", name: "get_weather", arguments: {} }),
+      stop(1),
+      delta(1, { type: "arguments_delta", arguments: { city: "Rome" } }),
+      completed("requires_action"),
+    );
+    expect(inputs(turn)).toEqual([
+      ["get_weather", "complete", true, { city: "Oslo" }],
+      ["get_weather", "complete", true, { city: "Rome" }],
+    ]);
+  });
+
   it("the only open one, if the index is that of another step", async () => {
     const turn = await turnOf(
       step(0, { type: "thought" }),
@@ -263,6 +280,46 @@ describe("which call a piece belongs to", () => {
       completed("requires_action"),
     );
     expect(inputs(turn)).toEqual([["get_weather", "complete", true, { city: "Rome" }]]);
+  });
+
+  it("none that can be told: what came before such a piece is not joined with what comes after it", async () => {
+    const thousand = async (...between: object[]) =>
+      turnOf(
+        step(0, { type: "thought" }),
+        call(1, "a", "refund_order"),
+        piece(0, '{"order_id":"A","amount":1'),
+        call(2, "b", "now"),
+        piece(0, "00"),
+        ...between,
+        stop(2),
+        piece(0, "0}"),
+        stop(1),
+        completed("requires_action"),
+      );
+    const neither = [
+      ["refund_order", "truncated", false, { order_id: "A" }],
+      ["now", "truncated", false, null],
+    ];
+    expect(inputs(await thousand())).toEqual(neither);
+    expect(inputs(await thousand(stop(1)))).toEqual(neither);
+  });
+
+  it("none that can be told, if two have one index before either has ended: what is whole counts", async () => {
+    const turn = await turnOf(
+      call(0, "a", "now"),
+      call(0, "b", "get_weather"),
+      piece(0, '{"city":"Oslo"}'),
+      step(0, { type: "function_call", id: "c", name: "get_weather", arguments: { city: "Rome" } }),
+      stop(0),
+      stop(0),
+      stop(0),
+      completed("requires_action"),
+    );
+    expect(inputs(turn)).toEqual([
+      ["now", "truncated", false, null],
+      ["get_weather", "truncated", false, null],
+      ["get_weather", "complete", true, { city: "Rome" }],
+    ]);
   });
 
   it("nothing runs of a stream that was joined in the middle of a call", async () => {
@@ -361,6 +418,26 @@ describe("what comes in one piece", () => {
     expect(inputs(both)).toEqual([["get_weather", "complete", true, { city: "Oslo" }]]);
   });
 
+  it("arguments at the start count though empty pieces follow, as events or as bytes", async () => {
+    const whole = { type: "function_call", id: "b", name: "get_weather", arguments: { city: "Rome" } };
+    const events = [
+      call(0, "a", "get_weather"),
+      ...[...'{"city":"Oslo"}'].map((one) => piece(0, one)),
+      stop(0),
+      step(1, whole),
+      piece(1, ""),
+      stop(1),
+      completed("requires_action"),
+    ];
+    const expected = [
+      ["get_weather", "complete", true, { city: "Oslo" }],
+      ["get_weather", "complete", true, { city: "Rome" }],
+    ];
+    expect(inputs(await turnOf(...events))).toEqual(expected);
+    const frames = events.map((event) => new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
+    expect(inputs(await googleInteractions.read(iterate(frames), { tools: sharedTools }).done())).toEqual(expected);
+  });
+
   it("text, a thought and media", async () => {
     const media = { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" };
     const turn = await turnOf(
@@ -384,6 +461,19 @@ describe("what comes in one piece", () => {
     expect(inputs(await turnOf(completed("requires_action", { steps })))).toEqual([
       ["get_weather", "complete", true, { city: "Rome" }],
     ]);
+  });
+
+  it("all steps of each interaction at its end, where one continues the other", async () => {
+    const created = { event_type: "interaction.created", interaction: { id: "v1_2" } };
+    const said = { type: "model_output", content: [{ type: "text", text: "Now Rome." }] };
+    const called = { type: "function_call", id: "a", name: "get_weather", arguments: { city: "Rome" } };
+    const turn = await turnOf(
+      completed("requires_continuation", { steps: [said] }),
+      created,
+      completed("requires_action", { steps: [called] }),
+    );
+    expect(turn.text).toBe("Now Rome.");
+    expect(inputs(turn)).toEqual([["get_weather", "complete", true, { city: "Rome" }]]);
   });
 });
 
@@ -470,6 +560,15 @@ describe("of a call of the server's and its result, none goes back without the o
       result,
     ]);
   });
+});
+
+it("sends a thought back that did not stop before a step of the same index began", async () => {
+  const thought = { type: "thought", signature: "c2ln" };
+  const turn = await turnOf(step(0, thought), call(0, "a", "now"), stop(0), completed("requires_action"));
+  expect(googleInteractions.assistantMessage(turn)).toEqual([
+    thought,
+    { type: "function_call", id: "a", name: "now", arguments: {} },
+  ]);
 });
 
 it("sends nothing of a search of the server's that was cut", async () => {

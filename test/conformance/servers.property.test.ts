@@ -33,10 +33,19 @@ function one({ name, input: args }: { readonly name: string; readonly input: unk
   return `${name} ${JSON.stringify(args)}`;
 }
 
+/** Each once. */
+function expectAmong(ran: readonly string[], meant: readonly string[]): void {
+  const left = [...meant];
+  for (const each of ran) {
+    expect(left).toContain(each);
+    left.splice(left.indexOf(each), 1);
+  }
+}
+
 describe.each(servers.map((server) => [server.adapter.name, server] as const))("a server of %s", (_, server) => {
-  const turn = fc
-    .tuple(fc.record(server.knobs), calls, transport, throws)
-    .filter(([knobs, meant]) => server.canTell(knobs, meant));
+  const anyTurn = fc.tuple(fc.record(server.knobs), calls, transport, throws);
+  const turn = anyTurn.filter(([knobs, meant]) => server.canTell(knobs, meant));
+  const untold = anyTurn.filter(([knobs, meant]) => !server.canTell(knobs, meant) && !server.mayLie(knobs));
 
   it("has every call run once, as the model wrote it, and all be heard that it said", () =>
     fc.assert(
@@ -66,13 +75,20 @@ describe.each(servers.map((server) => [server.adapter.name, server] as const))("
         const cut = typeof more === "number" ? frames.splice(whole.length)[0]! : "";
         const text = frames.join("") + cut.slice(0, Number(more) % (cut.length - 1));
         const { ran, turn: read } = await ranOf(server, text, dice);
-        const left = meant.map(one);
-        for (const each of ran) {
-          expect(left).toContain(each);
-          left.splice(left.indexOf(each), 1);
-        }
+        expectAmong(ran, meant.map(one));
         if (read.error !== undefined || read.finishReason === "length") expect(ran.join()).not.toContain("write");
         if (more === "failure") expect(read.error).toBeDefined();
+      }),
+      { numRuns: 150 },
+    ));
+
+  if (server.isNeverGuessed !== true) return;
+  it("whose calls nothing tells apart has none run but those", () =>
+    fc.assert(
+      fc.asyncProperty(untold, async ([knobs, meant, how, numbers]) => {
+        const dice = diceOf(numbers);
+        const frames = framesOf(server.send(knobs, meant, dice), how, dice);
+        expectAmong((await ranOf(server, frames.join(""), dice)).ran, meant.map(one));
       }),
       { numRuns: 150 },
     ));

@@ -28,6 +28,8 @@ export interface Server<T = any> {
   canTell(knobs: T, calls: readonly Call[]): boolean;
   /** Whether it may say that the turn is over before it is: then nothing tells that it was cut. */
   mayLie(knobs: T): boolean;
+  /** Whether nothing wrong runs of what it cannot tell, unless it lies. */
+  readonly isNeverGuessed?: boolean;
   /** The events of a whole turn. */
   send(knobs: T, calls: readonly Call[], dice: Dice): (Json | string)[];
   /** What it says beside the calls. */
