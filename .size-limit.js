@@ -12,7 +12,7 @@ const limits = {
   "./openai-responses": "60.6 kB",
   "./anthropic": "58.3 kB",
   "./google": "58.7 kB",
-  "./google-interactions": "56.3 kB",
+  "./google-interactions": "56.6 kB",
   "./cohere": "55.6 kB",
   "./text-json": "70 kB",
   "./text-helpers": "58.6 kB",
