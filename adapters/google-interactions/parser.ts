@@ -414,12 +414,8 @@ export class InteractionsParser implements Parser<unknown> {
   #fail(error: unknown, status?: string): void {
     const code = isRecord(error) ? textOf(error["code"]) : undefined;
     const said = errorText(error);
-    const message =
-      said === undefined
-        ? problemOf(status ?? "failed")
-        : code === undefined || code === said
-          ? said
-          : `${code}: ${said}`;
+    const label = code === undefined || code === said ? "" : `${code}: `;
+    const message = said === undefined ? problemOf(status ?? "failed") : `${label}${said}`;
     this.#sink.finish("error", status ?? null, message);
     this.#sink.fail(new ToolError("provider_error", message, { cause: error }));
     this.#terminate();

@@ -2,8 +2,7 @@
 /** @ts-ignore */
 import type { Interactions } from "@google/genai";
 import type { ToolsOptions } from "../../src/adapter.ts";
-import { describedSchema } from "../../src/schema/rewrites.ts";
-import type { JsonSchema } from "../../src/schema/types.ts";
+import { describedSchema, hasParameters } from "../../src/schema/rewrites.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
@@ -36,11 +35,6 @@ export function tools(source: ToolSource, options?: ToolsOptions): Interactions.
       ...(hasParameters(schema) && { parameters: schema }),
     }),
   });
-}
-
-/** An object without any properties is declared without a schema. */
-function hasParameters({ properties, additionalProperties = false }: JsonSchema): boolean {
-  return additionalProperties !== false || Object.keys(properties as object).length > 0;
 }
 
 export interface InteractionsToolChoiceOptions {

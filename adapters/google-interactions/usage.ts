@@ -1,13 +1,13 @@
 import type { Usage } from "../../src/stream/events.ts";
-import { countOf } from "../../src/wire/field.ts";
+import { countOf, sumOf } from "../../src/wire/field.ts";
 import type { WireUsage } from "./wire.ts";
 
 /** Thoughts, and the prompts of tools that the server ran, are counted separately. */
 export function usageOf(raw: WireUsage): Usage {
   const reasoningTokens = countOf(raw.total_thought_tokens);
   return {
-    inputTokens: sum(countOf(raw.total_input_tokens), countOf(raw.total_tool_use_tokens)),
-    outputTokens: sum(countOf(raw.total_output_tokens), reasoningTokens),
+    inputTokens: sumOf(countOf(raw.total_input_tokens), countOf(raw.total_tool_use_tokens)),
+    outputTokens: sumOf(countOf(raw.total_output_tokens), reasoningTokens),
     totalTokens: countOf(raw.total_tokens),
     cacheReadTokens: countOf(raw.total_cached_tokens),
     cacheWriteTokens: undefined,
@@ -22,8 +22,4 @@ export function addedUsage(earlier: WireUsage | undefined, last: WireUsage): Wir
   for (const [name, count] of Object.entries(earlier ?? {}))
     if (typeof count === "number") all[name] = count + (countOf(all[name]) ?? 0);
   return all;
-}
-
-function sum(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
 }

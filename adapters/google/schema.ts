@@ -13,6 +13,7 @@ import {
   ensureType,
   flattenRootUnion,
   foldAllOf,
+  hasParameters,
   inclusiveBounds,
   inlineRefs,
   keepFormats,
@@ -27,7 +28,6 @@ import {
   typeArrayToAnyOf,
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
-import type { JsonSchema } from "../../src/schema/types.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
@@ -126,11 +126,6 @@ export function tools(source: ToolSource, options: GoogleToolsOptions = {}): Goo
     }),
   });
   return functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
-}
-
-/** An object without any properties is declared without a schema. Both dialects end with a plain object. */
-function hasParameters({ properties, additionalProperties = false }: JsonSchema): boolean {
-  return additionalProperties !== false || Object.keys(properties as object).length > 0;
 }
 
 export interface GoogleToolChoiceOptions {

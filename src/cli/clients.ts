@@ -29,6 +29,7 @@ export interface Client {
   model(ask: Ask): Promise<Model>;
 }
 
+const OPENAI_PATH = "/v1";
 const GEMINI_KEYS = ["GEMINI_API_KEY", "GOOGLE_API_KEY"];
 
 export const clients: readonly Client[] = [
@@ -37,7 +38,7 @@ export const clients: readonly Client[] = [
     title: "OpenAI Chat Completions",
     keys: ["OPENAI_API_KEY"],
     exampleModel: "gpt-5-mini",
-    basePath: "/v1",
+    basePath: OPENAI_PATH,
     model: async (ask) => openaiChat.model(await openai(ask), { model: ask.model }),
   },
   {
@@ -45,7 +46,7 @@ export const clients: readonly Client[] = [
     title: "OpenAI Responses",
     keys: ["OPENAI_API_KEY"],
     exampleModel: "gpt-5-mini",
-    basePath: "/v1",
+    basePath: OPENAI_PATH,
     model: async (ask) => openaiResponses.model(await openai(ask), { model: ask.model }),
   },
   {
@@ -92,7 +93,7 @@ export const clients: readonly Client[] = [
 
 async function openai({ apiKey, baseUrl }: Ask) {
   const { OpenAI } = await installed("openai", () => import("openai"));
-  return new OpenAI({ apiKey, ...(baseUrl !== undefined && { baseURL: `${baseUrl}/v1` }) });
+  return new OpenAI({ apiKey, ...(baseUrl !== undefined && { baseURL: `${baseUrl}${OPENAI_PATH}` }) });
 }
 
 async function genai({ apiKey, baseUrl }: Ask) {

@@ -15,6 +15,11 @@ export function countOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
+/** The sum of two counts, as far as they were given. */
+export function sumOf(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+}
+
 /** A number that counts, also one that is written as text. */
 export function indexOf(value: unknown): number | undefined {
   return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : countOf(value);

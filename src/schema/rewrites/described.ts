@@ -52,6 +52,11 @@ export function describedSchema(): readonly Rewrite[] {
   ];
 }
 
+/** Whether a lowered input has any property: an object without one is declared without a schema. */
+export function hasParameters({ properties, additionalProperties = false }: JsonSchema): boolean {
+  return additionalProperties !== false || Object.keys(properties as object).length > 0;
+}
+
 /** A tuple without further items expresses that by its length. */
 const closedTuples: Rewrite = {
   name: "closedTuples",
