@@ -1,4 +1,5 @@
 import { isPromise } from "./promise.ts";
+import { kindOfObject } from "./schema/json.ts";
 
 /** Where the events come from; `status` for the body of a response with an error status. */
 export interface Source {
@@ -37,21 +38,13 @@ export function openSource(name: string, source: unknown): Source {
   const items = itemsOf(source);
   if (items === undefined) {
     throw new TypeError(
-      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got ${kindOf(source)}. ${hintFor(source)}`,
+      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got ${kindOfObject(source)}. ${hintFor(source)}`,
     );
   }
   if ((source as { ended?: unknown }).ended === true)
     throw new TypeError(`${name}.read(): this stream has ended, and kept nothing. Pass it to read() right away.`);
   readOnce.add(source);
   return { items };
-}
-
-/** What an object is, as messages name it. */
-export function kindOf(object: object): string {
-  const { name } = object.constructor ?? {};
-  return name && name !== "Object"
-    ? `an instance of ${name}`
-    : `an object with ${Object.keys(object).slice(0, 10).join(", ") || "no keys"}`;
 }
 
 /** Some SDK methods return more than the stream: `{ stream, response }`, `{ data, response }`. */

@@ -1,6 +1,6 @@
 /** The errors that end a turn before its provider does. */
 import { cut, isToolError, messageOf, ToolError } from "../errors.ts";
-import { kindOf } from "../source.ts";
+import { kindOfObject } from "../schema/json.ts";
 
 export function aborted(cause: unknown): ToolError {
   return new ToolError("aborted", "Reading was aborted.", { cause });
@@ -29,7 +29,7 @@ export function meaningless(wire: string, came: Came | undefined, whole?: object
   const hint =
     came === undefined
       ? "it had no event. Is the base URL right, and was it not read before?"
-      : `nothing in ${whole === undefined ? "it" : kindOf(whole)} means anything to ${wire}. Is it another provider's ${came}?`;
+      : `nothing in ${whole === undefined ? "it" : kindOfObject(whole)} means anything to ${wire}. Is it another provider's ${came}?`;
   return new ToolError("connection_lost", `The ${came ?? "stream"} ended before the provider ended the turn: ${hint}`);
 }
 

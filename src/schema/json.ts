@@ -58,6 +58,14 @@ export function kindOf(value: unknown): string {
   return value === null || value === undefined ? String(value) : article(Array.isArray(value) ? "array" : typeof value);
 }
 
+/** The kind of an object, as messages name it: by its class, or by its keys. */
+export function kindOfObject(object: object): string {
+  const { name } = object.constructor ?? {};
+  return name && name !== "Object"
+    ? `an instance of ${name}`
+    : `an object with ${Object.keys(object).slice(0, 10).join(", ") || "no keys"}`;
+}
+
 export function article(type: string): string {
   return type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
 }

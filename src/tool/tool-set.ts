@@ -1,5 +1,5 @@
 import { ToolError } from "../errors.ts";
-import { kindOf } from "../schema/json.ts";
+import { isRecord, kindOf, kindOfObject } from "../schema/json.ts";
 import type { Tool } from "./tool.ts";
 
 /** Tools as a list, or anything that holds one (a `ToolRegistry`). */
@@ -109,7 +109,7 @@ export function namedTools(source: ToolSource, names: readonly string[]): readon
 /** @throws TypeError that says what to do, when a value is not a tool */
 export function checkTool(tool: unknown): asserts tool is Tool {
   if (typeof (tool as Tool | undefined)?.use === "function") return;
-  const got = typeof tool === "object" && tool !== null ? tool.constructor?.name || "an object" : typeof tool;
+  const got = isRecord(tool) ? kindOfObject(tool) : kindOf(tool);
   throw new TypeError(`a tool is made by defineTool() or toolsOf(), got ${got}`);
 }
 

@@ -157,7 +157,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   if (unknown !== undefined) {
     throw new ToolError(
       "invalid_tool",
-      `Tool ${name}: there is no option ${JSON.stringify(unknown)}.${didYouMean(unknown, KNOWN)} Data of your own goes into metadata.`,
+      `Tool ${name}: there is no option ${JSON.stringify(unknown)}.${instead(unknown)}`,
     );
   }
   checkFields(FIELDS, definition, name);
@@ -214,6 +214,25 @@ const KNOWN: readonly string[] = [
   ...Object.keys(FIELDS),
   ...(["name", "inputSchema", "outputSchema", "qualifiedName", "mode", "recalls", "use"] satisfies (keyof Tool)[]),
 ];
+
+/** What other libraries call an option of ours. */
+const ELSEWHERE: Readonly<Record<string, keyof ToolDefinition>> = {
+  parameters: "inputSchema",
+  input_schema: "inputSchema",
+  schema: "inputSchema",
+  args: "inputSchema",
+  output_schema: "outputSchema",
+  handler: "execute",
+  run: "execute",
+  func: "execute",
+  function: "execute",
+  invoke: "execute",
+};
+
+function instead(option: string): string {
+  if (Object.hasOwn(ELSEWHERE, option)) return ` Here it is called ${ELSEWHERE[option]}.`;
+  return `${didYouMean(option, KNOWN)} Data of your own goes into metadata.`;
+}
 
 function schemaOf(source: SchemaSource, name: string, field: string, checked = (schema: Schema) => schema): Schema {
   try {

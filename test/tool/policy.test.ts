@@ -52,6 +52,8 @@ describe("the rules of a tool", () => {
     ["requires that is a number", { requires: 3 }, /requires is the name of a tool/],
     ["a rule that does not exist", { needApproval: true }, /there is no option "needApproval".*metadata/],
     ["a rule of the prototype", { constructor: true }, /there is no option "constructor"/],
+    ["other libraries' word for the schema", { parameters: {} }, /"parameters"\. Here it is called inputSchema\.$/],
+    ["other libraries' word for the function", { handler: () => 1 }, /"handler"\. Here it is called execute\.$/],
     ["maxCallsPerRun below 0", { maxCallsPerRun: -1 }, /maxCallsPerRun/],
   ])("refuses %s", (_, change, message) => {
     expect(() => defineTool({ name: "a", inputSchema, execute: () => 1, ...change } as never)).toThrow(

@@ -100,7 +100,7 @@ describe("ToolRegistry", () => {
 
   it("refuses what is no tool", () => {
     expect(() => new ToolRegistry().register({ name: "x" } as never)).toThrow(
-      /defineTool\(\) or toolsOf\(\), got Object/,
+      /defineTool\(\) or toolsOf\(\), got an object with name$/,
     );
     expect(() => new ToolRegistry([undefined] as never)).toThrow(TypeError);
   });
