@@ -45,9 +45,11 @@ function idsOf(steps: readonly WireStep[], field: "id" | "call_id"): ReadonlySet
   return new Set(steps.map((step) => step[field]).filter(Boolean));
 }
 
-/** Whether a step that is no call of the client's is more than a beginning, or than a call or a result alone. */
+/** Whether the API takes a step back that is no call of the client's: no beginning, and no call or result alone. */
 function goesBack(step: WireStep, done: boolean, asked: ReadonlySet<unknown>, answered: ReadonlySet<unknown>): boolean {
   if (step.type === "model_output") return (step.content ?? []).length > 0;
+  // With summaries on, some are not signed, and refused: https://github.com/googleapis/js-genai/issues/1735
+  if (step.type === "thought") return done && textOf(step.signature) !== undefined;
   if (isHosted(step)) return done && answered.has(step.id);
   return done && (!isResult(step) || asked.has(step.call_id));
 }

@@ -537,6 +537,19 @@ describe("a thought goes back with its signature", () => {
   });
 });
 
+it.each([{}, { signature: "" }])("a thought that is not signed (%o) stays: the API refuses it", async (signature) => {
+  const summary = [{ type: "text", text: "Hm." }];
+  const turn = await turnOf(
+    step(0, { type: "thought", summary, ...signature }),
+    stop(0),
+    call(1, "a", "now"),
+    stop(1),
+    completed("requires_action"),
+  );
+  expect(turn.reasoning).toBe("Hm.");
+  expect(googleInteractions.assistantMessage(turn).map(({ type }) => type)).toEqual(["function_call"]);
+});
+
 describe("of a call of the server's and its result, none goes back without the other", () => {
   const search = step(0, { type: "google_search_call", id: "s", arguments: { queries: ["x"] } });
   const text = [step(2, { type: "model_output", content: [{ type: "text", text: "x" }] }), stop(2)];
