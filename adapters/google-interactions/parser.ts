@@ -160,7 +160,10 @@ export class InteractionsParser implements Parser<unknown> {
     const { type } = step;
     if (typeof type !== "string" || type === "user_input") return;
     const before = this.#open.get(index);
-    if (before !== undefined && isAgain(before.record.step, step)) return;
+    if (before !== undefined && isAgain(before.record.step, step)) {
+      if (isBare(before)) before.input = step.arguments;
+      return this.#sign(index, step.signature);
+    }
     if (type.startsWith("function_")) this.#endBare();
     if (before?.record.callIndex === undefined) {
       // What was open there has ended.

@@ -182,6 +182,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const thoughtSignature = textOf(item.thoughtSignature);
     const metadata = thoughtSignature === undefined ? undefined : { thoughtSignature };
     if (isWhole) {
+      if (callIndex > 0 && id !== undefined && thoughtSignature !== undefined) this.#signAgain(wire, thoughtSignature);
       const args = isNothing(wire.args) ? {} : argumentsObject(wire.args);
       // A value that is not an object is kept as it came: without its arguments it would be a different call.
       const argsText = argumentsText(wire.args);
@@ -223,8 +224,18 @@ export class GoogleParser implements Parser<GoogleEvent> {
     return call;
   }
 
+  /**
+   * A call may be sent again once it is signed (https://github.com/NousResearch/hermes-agent/pull/102809): only the
+   * first of the two goes back.
+   */
+  #signAgain({ id, args }: WireFunctionCall, thoughtSignature: string): void {
+    const first = this.#calls.find(id, undefined);
+    const sent = first && this.native.parts[first.position]?.functionCall?.args;
+    if (first !== undefined && JSON.stringify(sent) === JSON.stringify(args)) this.#signLate(first, thoughtSignature);
+  }
+
   /** A signature that came with a later part of the call: the call goes back as one part, with it. */
-  #signLate({ callIndex, position }: OpenCall, thoughtSignature: string): void {
+  #signLate({ callIndex, position }: Pick<NativeCall, "callIndex" | "position">, thoughtSignature: string): void {
     if (textOf(this.native.parts[position]?.thoughtSignature) !== undefined) return;
     this.native.parts[position] = { ...this.native.parts[position], thoughtSignature };
     this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, undefined, false, { thoughtSignature }));

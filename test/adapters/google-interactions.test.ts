@@ -537,6 +537,23 @@ describe("a thought goes back with its signature", () => {
   });
 });
 
+it("takes from a call's second announcement what the first one lacked", async () => {
+  const turn = await turnOf(
+    call(0, "a", "get_weather"),
+    step(0, {
+      type: "function_call",
+      id: "a",
+      name: "get_weather",
+      arguments: { city: "Oslo", unit: "celsius" },
+      signature: "c2ln",
+    }),
+    stop(0),
+    completed("requires_action"),
+  );
+  expect(turn.calls.map(({ input }) => input)).toEqual([{ city: "Oslo", unit: "celsius" }]);
+  expect(googleInteractions.assistantMessage(turn)).toMatchObject([{ type: "function_call", signature: "c2ln" }]);
+});
+
 it.each([{}, { signature: "" }])("a thought that is not signed (%o) stays: the API refuses it", async (signature) => {
   const summary = [{ type: "text", text: "Hm." }];
   const turn = await turnOf(

@@ -343,6 +343,22 @@ describe("calls whose arguments are streamed", () => {
     ]);
   });
 
+  it("keep a signature that comes as the call is sent again", async () => {
+    const whole = call({ id: "c1", name: "set_volume", args: { level: 5 } });
+    const { turn, calls } = await readChunks([chunk([whole]), chunk([{ ...whole, thoughtSignature: "S" }], "STOP")]);
+    expect(calls).toHaveLength(1);
+    expect(partsOf(turn)).toEqual([{ ...whole, thoughtSignature: "S" }]);
+  });
+
+  it("leave a signature where it came if another call has its id", async () => {
+    const [one, other] = [1, 2].map((level) => call({ id: "c1", name: "set_volume", args: { level } }));
+    const { turn } = await readChunks([chunk([one!]), chunk([{ ...other!, thoughtSignature: "S" }], "STOP")]);
+    expect(partsOf(turn)).toMatchObject([
+      expect.not.objectContaining({ thoughtSignature: "S" }),
+      { thoughtSignature: "S" },
+    ]);
+  });
+
   it.each([null, ""])("keep it where the first part has %j for it", async (none) => {
     const { turn } = await readChunks([
       chunk([{ ...begin("set_volume"), thoughtSignature: none as never }]),
