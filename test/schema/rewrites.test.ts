@@ -351,6 +351,12 @@ table("requireDeclared", [
     object({ a: str }, { required: ["a"] }),
     [" requireDeclared"],
   ],
+  [
+    "drops a list without names, which says nothing",
+    requireDeclared,
+    object({ a: str }, { required: [] }),
+    object({ a: str }),
+  ],
 ]);
 
 const keyed = (properties: Record<string, unknown>) => object(properties, { required: ["k"] });

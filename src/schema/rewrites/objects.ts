@@ -78,16 +78,20 @@ export const requireAll: Rewrite = {
   },
 };
 
-/** Removes names from `required` that have no property: some providers reject the whole request for one. */
+/**
+ * Removes names from `required` that have no property, and a list without any: some providers reject the whole request
+ * for one, or for the empty list, as JSON Schema did up to draft 4 (https://github.com/openclaw/openclaw/pull/52106).
+ */
 export const requireDeclared: Rewrite = {
   name: "requireDeclared",
   apply(node, { lose }) {
     const required = requiredOf(node);
     const properties = propertiesOf(node);
     const declared = required.filter((name) => Object.hasOwn(properties, name));
-    if (declared.length === required.length) return node;
-    lose(`Required without a schema of its own: ${required.filter((name) => !declared.includes(name)).join(", ")}.`);
-    return declared.length === 0 ? without(node, ["required"]) : { ...node, required: declared };
+    const missing = required.filter((name) => !declared.includes(name));
+    if (missing.length > 0) lose(`Required without a schema of its own: ${missing.join(", ")}.`);
+    if (declared.length === 0) return without(node, ["required"]);
+    return missing.length === 0 ? node : { ...node, required: declared };
   },
 };
 
