@@ -3,7 +3,7 @@
  *
  *     node bench/main.ts [--quick] [--only TEXT] [--json] [--no-peers] [--write] [--help]
  *
- * Without options everything is measured, which takes half an hour or more and 4 GB of memory, and bench/RESULTS.md and
+ * Without options everything is measured, which takes an hour or more and 4 GB of memory, and bench/RESULTS.md and
  * bench/results.svg are written. Missing peers are installed in bench/node_modules, except with `--quick`, which then
  * runs without them. docs/performance.md explains the rows.
  *

@@ -35,7 +35,7 @@ const PEER_CELLS: readonly (readonly [WorkloadName, Size])[] = [
   ["W5", { size: 16 * KIB, streams: 1 }],
 ];
 
-/** Half an hour or more. */
+/** An hour or more. */
 export function wholePlan(): Plan {
   const rounds = { runs: 9, warmUpMs: 100 };
   return {
