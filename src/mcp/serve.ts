@@ -1,8 +1,10 @@
 import { issuesText, isToolError, ToolCallError, ToolError } from "../errors.ts";
 import { jsonIn, wellFormed } from "../json/index.ts";
-import { exactly } from "../stream/arguments-outcome.ts";
+import { exactly, tooDeep, tooLong, type ArgumentsFailure } from "../stream/arguments-outcome.ts";
 import { badArguments } from "../stream/call-failures.ts";
+import { copyValue, TooDeep } from "../stream/copy.ts";
 import { isMarked, modelOutput, outputText } from "../stream/history.ts";
+import { resolveLimits, type Limits } from "../stream/limits.ts";
 import { useOfValue } from "../stream/validate-input.ts";
 import { isRecord } from "../schema/json.ts";
 import { approvalRule } from "../tool/policy.ts";
@@ -26,9 +28,11 @@ export interface ServeMcpOptions {
    * nothing.
    */
   readonly context?: ((requestContext: unknown) => Partial<ToolContext>) | undefined;
+  /** Bounds on the arguments of a call, as in `read()`. */
+  readonly limits?: Partial<Pick<Limits, "maxArgumentsLength" | "maxDepth">> | undefined;
 }
 
-const OPTIONS: OptionNames<ServeMcpOptions> = { execute: true, context: true };
+const OPTIONS: OptionNames<ServeMcpOptions> = { execute: true, context: true, limits: true };
 
 /** Handlers for the two requests about tools, for the `setRequestHandler()` of a server of any version. */
 export interface McpHandlers {
@@ -126,6 +130,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
   checkOptionNames("mcpHandlers()", options, OPTIONS);
   checkFunctions(options, "execute", "context");
   const { execute = executeHere } = options;
+  const limits = resolveLimits(options.limits);
   for (const tool of offered(tools).values()) checkServable(tool); // reports mistakes in the set immediately
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };
 
@@ -136,7 +141,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
     const { signal, notify } = readContext(requestContext);
     try {
       checkServable(tool);
-      const output = await execute(useOf(tool, params.arguments ?? {}), {
+      const output = await execute(useOf(tool, params.arguments ?? {}, limits), {
         ...options.context?.(requestContext),
         signal,
         progress: progressTo(notify, params._meta?.progressToken),
@@ -166,22 +171,31 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
 /**
  * Some model wrote the arguments, and its client has parsed them: they are checked like those of a stream.
  *
- * @throws ToolCallError `invalid_input`
+ * @throws ToolCallError `invalid_input`, `too_large`
  */
-function useOf(tool: Tool, input: Readonly<Record<string, unknown>>): ToolUse {
+function useOf(tool: Tool, input: Readonly<Record<string, unknown>>, limits: Limits): ToolUse {
   const call = {
     invocationId: crypto.randomUUID(),
     id: null,
     name: tool.name,
-    argsText: JSON.stringify(input),
+    argsText: "",
     input,
     turnIndex: 0,
     position: 0,
     metadata: {},
   };
-  const read = exactly(input);
+  const read = outsideLimits(input, limits) ?? exactly(input);
   if (!read.ok) throw new ToolCallError(read.code, badArguments(tool.name, read.message), call);
-  return useOfValue(call, tool);
+  return useOfValue({ ...call, argsText: JSON.stringify(input) }, tool);
+}
+
+function outsideLimits(input: unknown, limits: Limits): ArgumentsFailure | undefined {
+  try {
+    copyValue(input, limits.maxDepth, limits.maxArgumentsLength);
+    return undefined;
+  } catch (error) {
+    return error instanceof TooDeep ? tooDeep(limits) : tooLong(limits);
+  }
 }
 
 /** The caller is remote, and perhaps a stranger. */

@@ -134,6 +134,27 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     expect(await call("pay", { atoms: 6.02e23 })).toMatchObject({ content: [{ text: "paid" }] });
   });
 
+  it("bounds the arguments of a call as those of a stream", async () => {
+    const ran = vi.fn(({ value }: { value?: unknown }) => typeof value);
+    const inputSchema = z.object({ value: z.unknown() });
+    const anything = defineTool({ name: "anything", inputSchema, execute: ran }) as Tool;
+    const call = async (value: unknown, limits = {}) => {
+      const server = newServer();
+      serveMcp(server, [anything], { limits });
+      return caller(await connect(server))("anything", { value });
+    };
+    const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels)) as unknown;
+    const refused = (what: string) => ({ isError: true, content: [{ text: expect.stringContaining(what) }] });
+    expect(await call(nested(127))).toMatchObject({ content: [{ text: "object" }] });
+    expect(await call(nested(200), { maxDepth: 300 })).toMatchObject({ content: [{ text: "object" }] });
+    expect(ran).toHaveBeenCalledTimes(2);
+    expect(await call(nested(128))).toMatchObject(refused("nest deeper than 128 levels (limits.maxDepth)"));
+    expect(await call(nested(5_000))).toMatchObject(refused("nest deeper than 128 levels"));
+    const limits = { maxArgumentsLength: 1_000 };
+    expect(await call("x".repeat(1_000), limits)).toMatchObject(refused("are longer than 1000 characters"));
+    expect(ran).toHaveBeenCalledTimes(2);
+  });
+
   it("says of an output that does not fit that it is none", async () => {
     const [get] = (await served()).tools();
     expect(await failure(execute(get, { city: "Bergen" }))).toMatchObject({
