@@ -1,11 +1,12 @@
-import { issuesText, ToolError, type Issue } from "../errors.ts";
+import { cut, issuesText, ToolError, type Issue } from "../errors.ts";
 import type { Schema } from "../schema/index.ts";
 import { sentence } from "../stream/call-failures.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { callTool, type McpClient, type McpProgress, type McpResult, type RequestOptions } from "./client.ts";
 import type { CheckedDefinition } from "./definition.ts";
-import { callError, inputRequired } from "./failure.ts";
+import { textOf } from "./content.ts";
+import { callError, inputRequired, MAX_SAID } from "./failure.ts";
 import type { McpToolsOptions } from "./types.ts";
 
 /** Rounds in which a server may ask for more. */
@@ -66,7 +67,7 @@ export async function callServer(
 function checkResult(result: McpResult, outputSchema: Schema | undefined): McpResult {
   const { resultType, content, structuredContent, isError } = result;
   if (resultType === "input_required") throw inputRequired();
-  if (!Array.isArray(content) && structuredContent === undefined) throw unusable("it has no content");
+  if (!Array.isArray(content) && structuredContent === undefined) throw unusable("it has no content.");
   if (outputSchema === undefined || isError === true) return result;
   const fits = outputSchema.validate(structuredContent);
   if (fits.ok) return result;
@@ -74,10 +75,14 @@ function checkResult(result: McpResult, outputSchema: Schema | undefined): McpRe
     structuredContent === undefined
       ? "gave no structure, which its output schema promises"
       : `its structure does not fit its output schema: ${issuesText(fits.issues, "structure")}`;
+  // Servers also say so that they refused: https://github.com/langchain-ai/deepagents/pull/6276,
+  // https://github.com/modelcontextprotocol/python-sdk/pull/2447
+  const text = cut(textOf(content ?? []), MAX_SAID);
   // Whoever does not read of a write that it was executed calls it again.
-  throw unusable(`the tool was executed, but ${why}`, fits.issues);
+  const words = `the tool was executed, but ${sentence(why)}${text === "" ? "" : ` It said: ${text}`}`;
+  throw unusable(words, fits.issues);
 }
 
-function unusable(why: string, issues?: readonly Issue[]): ToolError {
-  return new ToolError("invalid_answer", `The MCP server gave no usable answer: ${sentence(why)}`, { issues });
+function unusable(words: string, issues?: readonly Issue[]): ToolError {
+  return new ToolError("invalid_answer", `The MCP server gave no usable answer: ${words}`, { issues });
 }

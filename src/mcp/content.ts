@@ -70,7 +70,8 @@ function holds(structure: unknown, value: unknown): boolean {
   return Object.values(structure).some((part) => holds(part, value));
 }
 
-function textOf(content: readonly McpContent[]): string {
+/** The text of all blocks. */
+export function textOf(content: readonly McpContent[]): string {
   return content.map(blockText).join("\n");
 }
 

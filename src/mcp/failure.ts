@@ -3,6 +3,9 @@ import { isRecord } from "../schema/json.ts";
 
 const MAX_MESSAGE = 2_000;
 
+/** Of what a tool itself says: errors are read by the model. In UTF-16 units. */
+export const MAX_SAID = 16_384;
+
 /**
  * Converts an error of either SDK. Both have a `code`: a JSON-RPC number if it came from the server, otherwise a word
  * (version 2) or a number (before).
@@ -38,13 +41,18 @@ export function inputRequired(cause?: unknown): ToolError {
  * refused, its status; a client without a connection has sent nothing, nor has one whose server is not listening.
  */
 export function callError(error: unknown, signal: AbortSignal | undefined, isWrite: boolean): ToolError {
-  const known = serverError(error, signal, "gave no usable answer");
   const said = partsOf(error);
+  const hasRun = isMalformed(said);
+  const what = hasRun ? "has executed the tool, but its result is malformed" : "gave no usable answer";
+  const known = serverError(error, signal, what);
+  if (hasRun && known.code === "server_failed") {
+    return new ToolError("invalid_answer", known.message, { cause: error });
+  }
   const { code, message } = said;
   const status = httpStatusOf(said) ?? code;
   const isAnswer = typeof status === "number" && !NO_ANSWER.has(status) && status < 500;
   const isUnsent = code === "NOT_CONNECTED" || message === "Not connected" || isRefused(error);
-  const isKnown = isAnswer || code === "INVALID_RESULT" || isUnsent;
+  const isKnown = isAnswer || isUnsent;
   if (!isWrite || (known.code !== "timeout" && (known.code !== "server_failed" || isKnown))) return known;
   const words = `${known.message.replace(/\.$/, "")}. Whether it was executed is unknown: look before you call it again.`;
   return new ToolError("outcome_unknown", words, { cause: error });
@@ -70,6 +78,14 @@ export function isDisconnected(error: unknown): boolean {
   const isOfTool = /"id":\s*\d/.test(words) && !/"code":\s*-32600\b/.test(words);
   if (isOfTool || !/session/i.test(words)) return false;
   return status === 400 || /unknown|expired|invalid|not found/i.test(words);
+}
+
+/**
+ * Whether a result came that the client refuses (version 1 with an error of zod), or that the server's own SDK did not
+ * let out: https://github.com/21st-dev/magic-mcp/issues/73, https://github.com/use-agent-os/agent-os/issues/2020
+ */
+function isMalformed({ code, message, issues }: Readonly<Record<string, unknown>>): boolean {
+  return code === "INVALID_RESULT" || Array.isArray(issues) || String(message).includes("Invalid tools/call result");
 }
 
 /** What `fetch()` of Node, Bun and Deno throws if nobody is listening at the address. */

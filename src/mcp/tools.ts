@@ -6,12 +6,9 @@ import { callServer } from "./call.ts";
 import { isVersion2, type McpClient, type RequestOptions } from "./client.ts";
 import { resultOf } from "./content.ts";
 import type { CheckedDefinition } from "./definition.ts";
-import { isDisconnected, serverError } from "./failure.ts";
+import { isDisconnected, MAX_SAID, serverError } from "./failure.ts";
 import { listTools, type Listing, type SkippedMcpTool } from "./listing.ts";
 import type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
-
-/** Errors are read by the model. In UTF-16 units. */
-const MAX_ERROR_LENGTH = 16_384;
 
 /**
  * The tools of a connected MCP client.
@@ -171,7 +168,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     if (result.isError === true) {
       const said = resultOf(result, {});
       const text = typeof said === "string" ? said : JSON.stringify(said);
-      throw new ToolError("tool_failed", cut(text, MAX_ERROR_LENGTH) || "The tool failed and says no more.");
+      throw new ToolError("tool_failed", cut(text, MAX_SAID) || "The tool failed and says no more.");
     }
     const own = await options.result?.(result, definition);
     return own === undefined ? resultOf(result, definition, checked.outputSchema) : own;

@@ -28,6 +28,23 @@ function serverOf(
   return server;
 }
 
+/** Changes what a client receives, for servers that have no SDK to check what they send. */
+function intercept(client: McpClient, change: (result: any, params: any) => unknown): void {
+  const { transport } = client as unknown as { transport: { onmessage: (...args: any[]) => void; send: any } };
+  const { onmessage, send } = transport;
+  const asked = new Map<unknown, unknown>();
+  Object.assign(transport, {
+    send(message: any, ...rest: unknown[]) {
+      asked.set(message.id, message.params);
+      return send.call(transport, message, ...rest);
+    },
+    onmessage(message: any, ...rest: unknown[]) {
+      const { id, result } = message;
+      onmessage(result === undefined ? message : { ...message, result: change(result, asked.get(id)) }, ...rest);
+    },
+  });
+}
+
 const connect = connections["client 2, MCP 2026-07-28"];
 
 describe("mcpTools()", () => {
@@ -529,8 +546,31 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(refund).toHaveBeenCalledOnce();
     expect(code).toBe("invalid_answer");
     expect(message).toBe(
-      `The MCP server gave no usable answer: the tool was executed, but ${why.replace("…", "its structure does not fit its output schema")}`,
+      `The MCP server gave no usable answer: the tool was executed, but ${why.replace("…", "its structure does not fit its output schema")} It said: refunded`,
     );
+  });
+
+  it.each<[string, object]>([
+    ["a block of a kind that the client does not know", { content: [{ type: "video", data: "AAAA" }] }],
+    ["a block without its text", { content: [{ type: "text" }] }],
+    ["content that is no list", { content: "paid" }],
+  ])("says of a write that it was executed, also if its result has %s", async (_name, result) => {
+    const pay = vi.fn(() => result);
+    const set = await mcpTools(await connectTo(serverOf([plain("pay")], pay)));
+    const { code, message } = await failure(execute(set.tools()[0]));
+    expect(pay).toHaveBeenCalledOnce();
+    expect(code).toBe("invalid_answer");
+    expect(message).toMatch(/^The MCP server has executed the tool, but its result is malformed: /);
+  });
+
+  it("says of such a result, also if only the client looks at it, that the tool was executed", async () => {
+    const client = await connectTo(serverOf([plain("pay")]));
+    intercept(client, (result) => (result.content ? { ...result, content: [{ type: "text", text: null }] } : result));
+    const set = await mcpTools(client);
+    expect(await failure(execute(set.tools()[0]))).toMatchObject({
+      code: "invalid_answer",
+      message: expect.stringContaining("has executed the tool, but its result is malformed"),
+    });
   });
 
   it("asks nothing for a caller who has given up", async () => {
