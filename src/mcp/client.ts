@@ -126,25 +126,33 @@ export interface McpInputRequired {
 type AnyFunction = (...args: unknown[]) => Promise<unknown>;
 
 /**
- * One page of the list of tools. With the older client it is not checked: its `listTools()` fails if one tool is
- * malformed, or has an output schema that it cannot compile (typescript-sdk#1175).
+ * One page of the list of tools, as the server sent it. The clients' own `listTools()` fails if one tool is malformed, or
+ * has an output schema that they cannot compile, or of no object, and then there is none: typescript-sdk#1175,
+ * https://github.com/anthropics/claude-code/issues/88049, https://github.com/opentokenz/mcpx/issues/28. Only of MCP
+ * 2026-07-28 client 2 hands out nothing else.
  */
 export async function listPage(
   client: McpClient,
   cursor: string | undefined,
   options: RequestOptions,
-): Promise<Partial<McpToolList>> {
+): Promise<{ readonly [name in keyof McpToolList]?: unknown }> {
   const params = cursor === undefined ? undefined : { cursor };
-  const { request } = client as { request?: AnyFunction };
-  if (isVersion2(client) || request === undefined) {
-    const fresh = { ...options, cacheMode: "refresh" }; // the newer client would otherwise answer from its cache
+  const { request, getProtocolEra } = client as { request?: AnyFunction; getProtocolEra?: () => unknown };
+  const able = client.getServerCapabilities() as { tools?: unknown } | undefined;
+  const isRead = isVersion2(client) && (getProtocolEra?.call(client) !== "legacy" || able?.tools === undefined);
+  if (isRead || request === undefined) {
+    const fresh = { ...options, cacheMode: "refresh" }; // client 2 would otherwise answer from its cache
     return client.listTools(params, fresh);
   }
-  return (await request.call(client, { method: "tools/list", params }, ANYTHING, options)) as Partial<McpToolList>;
+  return (await request.call(client, { method: "tools/list", params }, ANYTHING, options)) as object;
 }
 
-/** In place of the schema of zod that `request()` takes, whichever version of zod the client has. */
-const ANYTHING = { parse: (data: unknown) => data, safeParse: (data: unknown) => ({ success: true, data }) };
+/** In place of the schema that `request()` takes: of zod, whichever version client 1 has; a Standard Schema for client 2. */
+const ANYTHING = {
+  parse: (data: unknown) => data,
+  safeParse: (data: unknown) => ({ success: true, data }),
+  "~standard": { version: 1, vendor: "toolstream", validate: (value: unknown) => ({ value }) },
+};
 
 /**
  * Calls a tool with either generation of client. The newer one gets the definition that was checked: with its own list,

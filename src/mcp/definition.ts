@@ -48,7 +48,7 @@ export async function checkDefinition(definition: unknown, known?: CheckedDefini
   };
 }
 
-/** The newer client sees to it; the older one's list is taken as it comes. */
+/** The list is taken as it comes. */
 function isDefinition(value: unknown): value is McpToolDefinition {
   if (!isRecord(value)) return false;
   const { name, title, description, inputSchema, outputSchema } = value;

@@ -57,26 +57,32 @@ async function definitionsOf(
   client: McpClient,
   maxTools: number,
   options: RequestOptions,
-): Promise<readonly McpToolDefinition[]> {
-  const definitions: McpToolDefinition[] = [];
-  const cursors = new Set<string>();
+): Promise<readonly unknown[]> {
+  const definitions: unknown[] = [];
+  const cursors = new Set<unknown>();
+  let last: unknown;
   for (let cursor: string | undefined; ;) {
     const { tools, nextCursor } = await listPage(client, cursor, options).catch((error: unknown) => {
       throw serverError(error, options.signal, "did not list its tools");
     });
     if (!Array.isArray(tools)) throw new ToolError("server_failed", "The MCP server's answer is no list of tools.");
+    // The last page of some leads to itself: https://github.com/DeusData/codebase-memory-mcp/issues/1247
+    const isLastAgain = cursor !== undefined && nextCursor === cursor && JSON.stringify(tools) === JSON.stringify(last);
+    if (isLastAgain) return definitions;
     if (definitions.length + tools.length > maxTools) {
       throw new ToolError(
         "too_large",
         `The MCP server offers more than ${maxTools} tools. Raise maxTools if it is meant.`,
       );
     }
-    definitions.push(...tools);
-    cursor = nextCursor;
-    if (cursor === undefined || cursor === "") return definitions;
-    if (cursors.has(cursor) || cursors.size >= MAX_PAGES) {
+    definitions.push(...(tools as unknown[]));
+    // Of others it is null: https://github.com/Hmbown/Codewhale/issues/5335
+    if (typeof nextCursor !== "string" || nextCursor === "") return definitions;
+    if (cursors.has(nextCursor) || cursors.size >= MAX_PAGES) {
       throw new ToolError("too_large", "The MCP server's list of tools has no end.");
     }
-    cursors.add(cursor);
+    cursors.add(nextCursor);
+    cursor = nextCursor;
+    last = tools;
   }
 }

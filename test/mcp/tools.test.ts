@@ -173,6 +173,36 @@ describe("mcpTools()", () => {
     expect(set.skipped.map(({ name, code }) => [name, code])).toEqual(skipped.map((name) => [name, "invalid_tool"]));
   });
 
+  it.each(["client 2, MCP 2025", "sdk 1"] as const)(
+    "does not lose the tools of a server for one that %s cannot read",
+    async (name) => {
+      const client = await connections[name](serverOf([plain("good")]));
+      const odd = [plain("rows", { outputSchema: { type: "array" } }), { name: "any", inputSchema: { anyOf: [] } }];
+      intercept(client, (result) => (result.tools ? { tools: [...odd, ...result.tools] } : result));
+      const set = await mcpTools(client, { prefix: "" });
+      expect(set.tools().map((tool) => tool.name)).toEqual(["rows", "good"]);
+      expect(set.skipped).toMatchObject([{ name: "any", code: "invalid_tool" }]);
+      expect(await execute(set.tools()[1])).toBe("");
+    },
+  );
+
+  it.each(["client 2, MCP 2025", "sdk 1"] as const)("knows where the list ends, read by %s", async (name) => {
+    const ends = [
+      () => null, // https://github.com/gensecaihq/Wazuh-MCP-Server/issues/75
+      () => "",
+      () => "8", // the only page, again and again
+      (cursor?: string) => (cursor === undefined ? "2" : null),
+    ];
+    for (const nextCursor of ends) {
+      const client = await connections[name](serverOf([plain("a")]));
+      intercept(client, (result, params) =>
+        result.tools ? { ...result, nextCursor: nextCursor(params?.cursor) } : result,
+      );
+      const set = await mcpTools(client, { prefix: "" });
+      expect(set.tools().map((tool) => tool.name)).toEqual(["a"]);
+    }
+  });
+
   it("has no list where the older client is sent none", async () => {
     const server = oldServer({ listTools: () => ({ tools: "none" }), callTool: () => ({}) });
     expect(await failure(mcpTools(await connections["sdk 1"](server as never)))).toMatchObject({
