@@ -51,7 +51,7 @@ export function callError(error: unknown, signal: AbortSignal | undefined, isWri
   const { code, message } = said;
   const status = httpStatusOf(said) ?? code;
   const isAnswer = typeof status === "number" && !NO_ANSWER.has(status) && status < 500;
-  const isUnsent = code === "NOT_CONNECTED" || message === "Not connected" || isRefused(error);
+  const isUnsent = code === "NOT_CONNECTED" || message === "Not connected" || isRefused(error) || isSignedOut(said);
   const isKnown = isAnswer || isUnsent;
   if (!isWrite || (known.code !== "timeout" && (known.code !== "server_failed" || isKnown))) return known;
   const words = `${known.message.replace(/\.$/, "")}. Whether it was executed is unknown: look before you call it again.`;
@@ -91,6 +91,14 @@ function isMalformed({ code, message, issues }: Readonly<Record<string, unknown>
 /** What `fetch()` of Node, Bun and Deno throws if nobody is listening at the address. */
 function isRefused(error: unknown): boolean {
   return (error as { cause?: { code?: unknown } } | undefined)?.cause?.code === "ECONNREFUSED";
+}
+
+/**
+ * Whether HTTP refused with 401 or 403, and the caller has to sign in before the client sends the request again. These
+ * errors have no code; that of version 1 has no name either: https://github.com/MoonshotAI/kimi-code/pull/3846
+ */
+function isSignedOut({ name, message }: Readonly<Record<string, unknown>>): boolean {
+  return name === "UnauthorizedError" || name === "InsufficientScopeError" || message === "Unauthorized";
 }
 
 /**

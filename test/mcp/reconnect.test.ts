@@ -87,18 +87,34 @@ async function startServer() {
   };
 }
 
+/** Somebody who has to sign in again: their token has expired, and cannot be refreshed. */
+const signedOut = {
+  redirectUrl: "http://127.0.0.1/callback",
+  clientMetadata: { redirect_uris: ["http://127.0.0.1/callback"] },
+  clientInformation: () => ({ client_id: "c" }),
+  tokens: () => ({ access_token: "expired", token_type: "bearer" }),
+  saveTokens() {},
+  redirectToAuthorization() {},
+  saveCodeVerifier() {},
+  codeVerifier: () => "",
+};
+
 const clients: Record<string, (url: URL) => { client: McpClient; open(): Promise<void>; close(): Promise<void> }> = {
   "client 2": (url) => {
     const client = new Client({ name: "c", version: "1" });
     return {
       client,
-      open: () => client.connect(new StreamableHTTPClientTransport(url)),
+      open: () => client.connect(new StreamableHTTPClientTransport(url, { authProvider: signedOut })),
       close: () => client.close(),
     };
   },
   "sdk 1": (url) => {
     const client = new OldClient({ name: "c", version: "1" });
-    return { client, open: () => client.connect(new OldTransport(url) as never), close: () => client.close() };
+    return {
+      client,
+      open: () => client.connect(new OldTransport(url, { authProvider: signedOut }) as never),
+      close: () => client.close(),
+    };
   },
 };
 
@@ -150,6 +166,19 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     restart();
     refusesWith(400, body);
     expect(await failure(execute(pay))).toMatchObject({ code: "server_failed" });
+    expect(reconnect).not.toHaveBeenCalled();
+  });
+
+  it("has executed nothing that it refused because the caller has to sign in again", async () => {
+    const { client, reconnect, restart, refusesWith, calls } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    restart();
+    refusesWith(401, '{"error":"invalid_token"}');
+    expect(await failure(execute(pay))).toMatchObject({
+      code: "server_failed",
+      message: expect.stringContaining("Unauthorized"),
+    });
+    expect(calls).toEqual([]);
     expect(reconnect).not.toHaveBeenCalled();
   });
 
