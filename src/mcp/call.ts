@@ -1,6 +1,7 @@
 import { cut, issuesText, ToolError, type Issue } from "../errors.ts";
 import type { Schema } from "../schema/index.ts";
 import { sentence } from "../stream/call-failures.ts";
+import { pause } from "../time.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { callTool, type McpClient, type McpProgress, type McpResult, type RequestOptions } from "./client.ts";
@@ -11,6 +12,9 @@ import type { McpToolsOptions } from "./types.ts";
 
 /** Rounds in which a server may ask for more. */
 const MAX_ROUNDS = 10;
+
+/** As long as the client of version 2 waits. */
+const AGAIN_MS = 250;
 
 interface CallOptions {
   readonly timeoutMs: number;
@@ -54,9 +58,13 @@ export async function callServer(
   try {
     let result = await begin(ask);
     for (let round = 0; onInputRequired && result.resultType === "input_required" && round < MAX_ROUNDS; round++) {
-      const inputResponses = await onInputRequired(result, context);
-      const { requestState } = result;
-      result = await ask({ inputResponses, ...(requestState !== undefined && { requestState }) });
+      const { inputRequests = {}, requestState } = result;
+      const more = requestState === undefined ? {} : { requestState };
+      const isAsked = Object.keys(inputRequests).length > 0;
+      // A server that is busy, or still waits for somebody, asks for nothing but to be called again:
+      // https://github.com/modelcontextprotocol/modelcontextprotocol/issues/2920
+      if (!isAsked) await pause(AGAIN_MS, signal);
+      result = await ask(isAsked ? { ...more, inputResponses: await onInputRequired(result, context) } : more);
     }
     return checkResult(result, outputSchema);
   } finally {

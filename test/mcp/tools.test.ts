@@ -783,6 +783,21 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
     expect(asked).toEqual(["opaque", ["size"], "test-server__order"]);
   });
 
+  it("is called again when it asks for nothing but that, and nobody is asked", async () => {
+    const states: unknown[] = [];
+    const server = serverOf([plain("order")], (({ inputResponses }: any, { mcpReq }: any) => {
+      states.push(mcpReq.requestState() ?? null, inputResponses);
+      return states.length > 4 ? { content: [] } : inputRequired({ requestState: `busy ${states.length}` });
+    }) as never);
+    const onInputRequired = vi.fn(async () => ({}));
+    const set = await mcpTools(await connect(server, canAnswer), { onInputRequired });
+    const began = performance.now();
+    expect(await execute(set.tools()[0])).toBe("");
+    expect(states).toEqual([null, undefined, "busy 2", undefined, "busy 4", undefined]);
+    expect(performance.now() - began).toBeGreaterThan(400); // or it would be called at once, as busy as it is
+    expect(onInputRequired).not.toHaveBeenCalled();
+  });
+
   it("is sent the headers that a tool asks for (SEP-2243), whoever answers", async () => {
     const region = { type: "string", "x-mcp-header": "Region" };
     const tool = plain("query", { inputSchema: { type: "object", properties: { region } } });
