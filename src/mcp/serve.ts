@@ -28,7 +28,7 @@ export interface ServeMcpOptions {
    * nothing.
    */
   readonly context?: ((requestContext: unknown) => Partial<ToolContext>) | undefined;
-  /** Bounds on the arguments of a call, as in `read()`. */
+  /** Bounds on the arguments of a call. Default: those of `read()`, 16 Mi characters and 128 levels. */
   readonly limits?: Partial<Pick<Limits, "maxArgumentsLength" | "maxDepth">> | undefined;
 }
 
