@@ -5,9 +5,12 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** An id as text: some servers send a number. */
+/**
+ * An id as text: some servers send a number. `"null"` on the later pieces of a call is none, and the same for all calls:
+ * https://github.com/langchain-ai/langchainjs/pull/11373, https://github.com/langchain-ai/langchainjs/pull/11505
+ */
 export function idOf(value: unknown): string | undefined {
-  return typeof value === "number" ? String(value) : typeof value === "string" ? value : undefined;
+  return typeof value === "number" ? String(value) : value === "null" ? undefined : textOf(value);
 }
 
 /** A number, including zero. */
