@@ -149,12 +149,18 @@ function isTaken({ type, role }: WireItem): boolean {
  * - `status` of reasoning, custom calls and their results, and one that is `null`: https://github.com/openai/openai-python/issues/3008
  * - `status` of a failed screenshot: the input has no such value, and without its result the call would be rejected
  * - `created_by`, also in the pieces of a shell's output, and what the SDK's `parse()` adds
+ * - an `id` of more than 64 characters, where it is optional: ChatGPT's backend and GitHub Copilot give such ids, and
+ *   reject them ("string too long"): https://github.com/NousResearch/hermes-agent/issues/27038,
+ *   https://github.com/openclaw/openclaw/issues/84774. Sealed reasoning has its id in `encrypted_content`, too:
+ *   https://github.com/openclaw/openclaw/issues/72602
  */
 function inputItem(item: WireItem): WireItem {
   const { created_by: _, parsed_arguments: __, ...input } = item;
   const { type, status, content, output } = input;
   const isFailedShot = type === "computer_call_output" && status === "failed";
   if (status === null || isFailedShot || STATUSLESS.has(type)) delete input["status"];
+  const mayLackId = type === "message" || isCall(item) || Boolean(item["encrypted_content"]);
+  if (mayLackId && (item.id?.length ?? 0) > MAX_ID_LENGTH) delete input["id"];
   if (type === "message" && Array.isArray(content) && content.some((part) => isRecord(part) && "parsed" in part)) {
     input["content"] = content.map(({ parsed: ___, ...part }) => part);
   }
@@ -163,6 +169,9 @@ function inputItem(item: WireItem): WireItem {
   }
   return input;
 }
+
+/** Of an item's `id` and of a `call_id`. */
+const MAX_ID_LENGTH = 64;
 
 const STATUSLESS: ReadonlySet<unknown> = new Set(["reasoning", "custom_tool_call", "custom_tool_call_output"]);
 
@@ -177,8 +186,7 @@ function callIdOf(call: FailedCall | ToolCall): string {
   return id === call.id ? id : madeId(id);
 }
 
-/** A `call_id` has at most 64 characters. */
-const madeId = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
+const madeId = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: MAX_ID_LENGTH });
 
 /** Whether the input is free text instead of JSON; for a use made by hand only the tool tells. */
 function isCustom(call: Pick<FailedCall, "metadata"> & { readonly tool?: Tool | undefined }): boolean {

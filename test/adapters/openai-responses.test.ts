@@ -1633,6 +1633,17 @@ describe("assistantMessage()", () => {
     expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: "run-0-0" }]);
   });
 
+  it("leaves out an id that is longer than the API takes back", async () => {
+    const id = "x".repeat(65);
+    const items = [{ ...reasoning, id }, { ...message("Hi"), id, phase: "commentary" }, call(2, "{}", { id })];
+    const turn = await turnOf([...items.map((item, index) => ended(index, item)), completed]);
+    const sent = openaiResponses.assistantMessage(turn);
+    const idless = { id: undefined };
+    expect(sent).toEqual(items.map((item) => ({ ...item, ...idless })));
+    expect(sent.map((item) => "id" in item)).toEqual([false, false, false]);
+    expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: "call_2" }]);
+  });
+
   it("makes no id that is longer than the API takes", async () => {
     const nameless = call(0, '{"city":"Oslo"}', { call_id: undefined });
     const events = iterate([added(0, nameless), ended(0, nameless), completed]);
