@@ -70,6 +70,12 @@ function reasoningOf(native: NativeMessage): Partial<NativeMessage> {
   for (const field of REASONING) {
     if (native[field] !== undefined) Object.assign(fields, { [field]: native[field] });
   }
+  // Kimi's parts have an index only in the stream, and its client always sends `reasoning_content` with them: "must not
+  // contain streaming index" (https://github.com/anomalyco/opencode/issues/50232). Those of OpenRouter keep theirs.
+  if (fields.reasoning_details?.some(({ type }) => type === "summary" || type === "encrypted")) {
+    fields.reasoning_content ??= "";
+    fields.reasoning_details = fields.reasoning_details.map(({ index: _, ...part }) => part);
+  }
   return fields;
 }
 

@@ -727,6 +727,28 @@ describe("openaiChat.assistantMessage()", () => {
     });
   });
 
+  it("gives Kimi's parts back without the index of the stream, and with reasoning_content", async () => {
+    const pieces = [
+      { index: 0, type: "summary", summary: "Hm" },
+      { index: 0, type: "summary", summary: "." },
+      { index: 1, type: "encrypted", encrypted: "gAAA" },
+    ];
+    const details = pieces.map((piece) => delta({ reasoning_details: [piece] }));
+    const called = calls(call(0, '{"city":"Oslo"}'));
+    const back = [
+      { type: "summary", summary: "Hm." },
+      { type: "encrypted", encrypted: "gAAA" },
+    ];
+    const turn = await read([...details, called, end]);
+    expect(turn.reasoning).toBe("Hm.");
+    const message = messageOf(turn);
+    expect(message["reasoning_details"]).toEqual(back);
+    expect(message["reasoning_content"]).toBe("");
+    const both = messageOf(await read([delta({ reasoning_content: "Hm, well." }), ...details, called, end]));
+    expect(both["reasoning_details"]).toEqual(back);
+    expect(both["reasoning_content"]).toBe("Hm, well.");
+  });
+
   it("begins a new part after a signature", async () => {
     const pieces = [{ thinking: "a" }, { thinking: "b" }, { signature: "s1" }, { thinking: "c" }];
     const turn = await read([
