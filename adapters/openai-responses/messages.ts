@@ -52,11 +52,14 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
  * An item of a failed turn, which the API may not have stored: it looks items up by their ids, and refuses this and
  * every later request for one that is missing (`Item with id 'rs_...' not found`):
  * https://github.com/vercel/ai/issues/8811. Messages are left out, since {@link assistantMessage} writes the whole text
- * without an id.
+ * without an id. Reasoning with its text stays, since DeepSeek rejects calls without it ("The `reasoning_text` in the
+ * thinking mode must be passed back"): https://github.com/rikkahub/rikkahub/issues/1629,
+ * https://github.com/DotHarness/dotcraft/issues/263.
  */
 function withoutReference(native: NativeItem): NativeItem[] {
   const { item } = native;
-  if (item.type === "message" || (item.type === "reasoning" && !item["encrypted_content"])) return [];
+  const isReference = item.type === "reasoning" && !item["encrypted_content"] && partsOf(item.content).length === 0;
+  if (item.type === "message" || isReference) return [];
   return isCall(item) ? [{ ...native, item: without(item, "id") }] : [native];
 }
 

@@ -1330,6 +1330,13 @@ describe("assistantMessage()", () => {
     expect(await items([completed])).toMatchObject([{ id: "rs_1" }, { id: "msg_1" }, { id: "fc_2" }]);
   });
 
+  it("keeps reasoning with its text for the calls of a turn that failed", async () => {
+    const open = { ...thought, summary: [], content: [{ type: "reasoning_text", text: "Hm." }] };
+    const turn = await turnOf([ended(0, open), ended(1, call(1, '{"city":"Oslo"}'))]);
+    expect(turn.error?.code).toBe("connection_lost");
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([open, { type: "function_call", call_id: "call_1" }]);
+  });
+
   const text = (item_id: string, piece: string): Event => {
     return { type: "response.output_text.delta", output_index: 0, item_id, content_index: 0, delta: piece };
   };
