@@ -41,7 +41,9 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
   // Calls without an item of their own: a server that sends two calls as one item, a turn put together by hand.
   for (const call of calls.values()) items.push(callItem(call, {}, true));
   if (turn.text !== "" && !items.some(({ type }) => type === "message")) {
-    items.unshift({ role: "assistant", content: turn.text });
+    // DeepSeek also misses reasoning that comes after the text: https://github.com/GizClaw/flowcraft/issues/477
+    const at = items.findIndex((item) => !isThought(item));
+    items.splice(Math.max(at, 0), 0, { role: "assistant", content: turn.text });
   }
   // The API rejects reasoning without the item that it led to; a turn that was cut may end with it.
   while (items.at(-1)?.type === "reasoning") items.pop();
@@ -58,9 +60,15 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
  */
 function withoutReference(native: NativeItem): NativeItem[] {
   const { item } = native;
-  const isReference = item.type === "reasoning" && !item["encrypted_content"] && partsOf(item.content).length === 0;
+  const isReference = item.type === "reasoning" && !item["encrypted_content"] && !isThought(item);
   if (item.type === "message" || isReference) return [];
   return isCall(item) ? [{ ...native, item: without(item, "id") }] : [native];
+}
+
+/** Whether it is reasoning that came as text, which no server has to look up or decrypt. */
+function isThought(item: WireItem | EasyInputMessage): boolean {
+  const { type, content, encrypted_content: sealed } = item as WireItem;
+  return type === "reasoning" && !sealed && partsOf(content).length > 0;
 }
 
 /** The length of the text of all messages. */

@@ -1337,6 +1337,16 @@ describe("assistantMessage()", () => {
     expect(openaiResponses.assistantMessage(turn)).toMatchObject([open, { type: "function_call", call_id: "call_1" }]);
   });
 
+  // https://github.com/GizClaw/flowcraft/issues/477
+  it("writes the text of a turn that failed after the reasoning that came as text", async () => {
+    const open = { ...thought, summary: [], content: [{ type: "reasoning_text", text: "Hm." }] };
+    const came = { type: "response.output_text.delta", output_index: 1, content_index: 0, delta: "I look." };
+    const turn = await turnOf([ended(0, open), added(1, message("")), came, ended(2, call(2, '{"city":"Oslo"}'))]);
+    expect(turn.error?.code).toBe("connection_lost");
+    const text = { role: "assistant", content: "I look." };
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([open, text, { type: "function_call" }]);
+  });
+
   const text = (item_id: string, piece: string): Event => {
     return { type: "response.output_text.delta", output_index: 0, item_id, content_index: 0, delta: piece };
   };
