@@ -9,6 +9,10 @@ export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["requires_continuation", "length"],
 ]);
 
+export function isEnd(status: string | null | undefined): boolean {
+  return status === "failed" || status === "cancelled" || FINISH_REASONS.has(status ?? "");
+}
+
 /** What there is to say of a status that is no end, or a bad one. */
 export function problemOf(status: string): string {
   if (status === "failed") return "The interaction has failed.";

@@ -12,7 +12,7 @@ import {
   textOf,
 } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
-import { FINISH_REASONS, problemOf } from "./finish.ts";
+import { FINISH_REASONS, isEnd, problemOf } from "./finish.ts";
 import { isHosted, isMedia, isResult, mergeHosted, providerCall, sayText } from "./steps.ts";
 import { addedUsage, usageOf } from "./usage.ts";
 import type {
@@ -69,6 +69,8 @@ export class InteractionsParser implements Parser<unknown> {
   #message: string | undefined;
   /** The interaction has ended, but not the answer. */
   #isPaused = false;
+  /** The state of the interaction as it was last told: what it ended with, if its end does not come. */
+  #told: WireInteraction = {};
   #ended = false;
 
   static readonly #input: Delta<InteractionsParser> = {
@@ -132,7 +134,13 @@ export class InteractionsParser implements Parser<unknown> {
         if (whole.object === "interaction" || Array.isArray(whole.steps)) {
           this.#begin(whole);
           this.#complete(whole);
-        } else if (type === undefined && (error || errorText(event))) this.#fail(error ?? event);
+        } else if (type === undefined) {
+          if (error || errorText(event)) this.#fail(error ?? event);
+        } else if (type.startsWith("interaction.")) {
+          // `interaction.status_update` has a status, which the events that replace it have as their names:
+          // https://ai.google.dev/gemini-api/docs/interactions-breaking-changes-may-2026
+          this.#told = { status: type.slice("interaction.".length), errors: error, ...whole, ...interaction };
+        }
       }
     }
   }
@@ -147,6 +155,7 @@ export class InteractionsParser implements Parser<unknown> {
     this.#open.clear();
     this.#stopped.clear();
     this.#isPaused = false;
+    this.#told = {};
     this.#isLost = false;
     this.#before = this.#steps.length;
     this.#sink.start(textOf(id), textOf(model));
@@ -157,6 +166,7 @@ export class InteractionsParser implements Parser<unknown> {
   }
 
   #start(index: number, step: WireStep): void {
+    this.#told = {};
     const { type } = step;
     if (typeof type !== "string" || type === "user_input") return;
     const before = this.#open.get(index);
@@ -431,9 +441,15 @@ export class InteractionsParser implements Parser<unknown> {
     this.#sink.terminal();
   }
 
-  /** A stream that ends before its interaction was completed was cut; one that is not continued ends as it said. */
+  /**
+   * A stream that ends before its interaction was completed was cut; one that is not continued ends as it said. With
+   * calls, the documentation ends it by `interaction.requires_action`:
+   * https://ai.google.dev/gemini-api/docs/migrate-to-interactions (2026-06)
+   */
   end(): void {
-    if (this.#isPaused && !this.#ended) this.#sink.finish("length", "requires_continuation", this.#message);
+    if (this.#ended) return;
+    if (this.#isPaused) this.#sink.finish("length", "requires_continuation", this.#message);
+    else if (this.#open.size === 0 && isEnd(this.#told.status)) this.#complete(this.#told);
   }
 }
 

@@ -404,6 +404,87 @@ describe("an answer in several interactions", () => {
   });
 });
 
+// https://ai.google.dev/gemini-api/docs/migrate-to-interactions (2026-06), where nothing follows `requires_action`
+describe("an interaction whose end does not come has ended as it was last told", () => {
+  const oneCall = [call(0, "a", "save"), piece(0, '{"text":"Hi"}'), stop(0)];
+  const told = (name: string, more: object = {}) => ({
+    event_type: `interaction.${name}`,
+    interaction_id: "v1_1",
+    ...more,
+  });
+  const turnOfSave = (...events: object[]): Promise<Turn> =>
+    googleInteractions.read(iterate(events) as never, { tools: [save] }).done();
+  const save = defineTool({
+    name: "save",
+    inputSchema: jsonSchema({ type: "object", properties: { text: { type: "string" } } }),
+    execute: () => "saved",
+  });
+
+  it.each([
+    ["by the event's name", told("requires_action")],
+    ["by its status", told("status_update", { status: "requires_action" })],
+    ["with the interaction", told("requires_action", { interaction: { id: "v1_1", status: "requires_action" } })],
+  ])("with calls, %s", async (_, last) => {
+    const turn = await turnOfSave(told("in_progress"), ...oneCall, last);
+    expect([turn.error, turn.finishReason]).toEqual([undefined, "tool-use"]);
+    expect(inputs(turn)).toEqual([["save", "complete", true, { text: "Hi" }]]);
+  });
+
+  it.each([
+    [told("failed", { error: { code: "internal", message: "It broke." } }), "internal: It broke."],
+    [told("failed", { interaction: { errors: [{ message: "It broke." }] } }), "It broke."],
+    [told("status_update", { status: "failed" }), "The interaction has failed."],
+    [told("cancelled"), "The interaction has been cancelled."],
+  ])("badly: %j", async (last, message) => {
+    const turn = await turnOfSave(...oneCall, last);
+    expect([turn.error?.code, turn.error?.message]).toEqual(["provider_error", message]);
+    expect(inputs(turn)).toMatchObject([["save", "complete", false, { text: "Hi" }]]);
+  });
+
+  it("unless a step is open or began since, or the connection was lost", async () => {
+    const second = [call(1, "b", "save"), piece(1, '{"text":"Ho"}')];
+    const cut = [
+      [...oneCall, told("requires_action"), ...second, stop(1)],
+      [...oneCall, ...second, told("requires_action")],
+      [...oneCall, told("requires_action"), told("in_progress")],
+      [...oneCall, told("requires_action"), told("created", { interaction: { id: "v1_2" } })],
+    ];
+    const turns = await Promise.all(cut.map((events) => turnOfSave(...events)));
+    const lost = async function* () {
+      yield* [...oneCall, told("requires_action")];
+      throw new Error("socket hang up");
+    };
+    turns.push(await googleInteractions.read(lost() as never, { tools: [save] }).done());
+    for (const turn of turns) {
+      expect(turn.error?.code).toBe("connection_lost");
+      expect(summarize(turn).toolCalls.filter(({ released }) => released)).toEqual([]);
+    }
+  });
+
+  it("and not, if the end comes after all", async () => {
+    const usage = { total_input_tokens: 1, total_output_tokens: 2, total_tokens: 3 };
+    const turn = await turnOfSave(...oneCall, told("requires_action"), completed("incomplete", { usage }));
+    expect([turn.finishReason, turn.usage?.totalTokens]).toEqual(["length", 3]);
+    expect(inputs(turn)).toMatchObject([["save", "complete", false, { text: "Hi" }]]);
+  });
+});
+
+// The SDK drops such a line, and its stream ends without a word: https://github.com/googleapis/js-genai/issues/1973
+it("knows from the bytes why the content was refused in the middle of a stream", async () => {
+  const text = [
+    "event: interaction.created",
+    'data: {"interaction":{"id":"v1_1","status":"in_progress"},"event_type":"interaction.created"}',
+    "",
+    '{"error":{"message":"The content is prohibited.","code":"prohibited_content"}}',
+    "",
+  ].join("\n");
+  const turn = await googleInteractions.read(new Response(text)).done();
+  expect(turn.error).toMatchObject({
+    code: "provider_error",
+    message: "prohibited_content: The content is prohibited.",
+  });
+});
+
 it("knows the id of an interaction whose stream was resumed", async () => {
   const turn = await turnOf(delta(2, { type: "text", text: "lo" }), stop(2), completed("completed"));
   expect([turn.responseId, turn.text]).toEqual(["v1_1", "lo"]);
