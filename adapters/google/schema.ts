@@ -75,6 +75,7 @@ const schemaDialect: readonly Rewrite[] = [
   ensureType,
   nullableKeyword,
   typeArrayToAnyOf,
+  // An empty string fails the whole request, too: https://github.com/anomalyco/opencode/pull/46676
   stringEnums,
   enumFormat,
   keepFormats(["enum", "date-time", "float", "double", "int32", "int64"]),

@@ -475,6 +475,11 @@ const rows: Readonly<Record<string, Row>> = {
     { "google schema": { type: "string", format: "enum", enum: ["a", "b"] } },
   ),
 
+  "an enum with an empty string": property(
+    { type: "string", enum: ["", "a"] },
+    { "google schema": lossy({ type: "string", description: '(one of: ["","a"])' }, "unsupported:enum") },
+  ),
+
   "an enum of numbers": property(
     { type: "integer", enum: [1, 2] },
     // Its enums hold strings; numbers as strings would come back as strings.

@@ -193,6 +193,19 @@ describe("tools", () => {
       [],
     ],
     [
+      // "enum[0]: cannot be empty": https://github.com/anomalyco/opencode/pull/46676
+      "an empty string cannot be listed",
+      { type: "string", enum: ["", "a"] },
+      { type: "string", description: '(one of: ["","a"])' },
+      ["/properties/p unsupported:enum"],
+    ],
+    [
+      "nor be the only one",
+      { const: "" },
+      { type: "string", description: '(one of: [""])' },
+      ["/properties/p unsupported:enum"],
+    ],
+    [
       "numbers cannot be listed and stay numbers",
       { type: "integer", enum: [1, 2] },
       { type: "integer", description: "(one of: [1,2])" },

@@ -810,6 +810,13 @@ table("values", [
     [" unsupported:enum"],
   ],
   [
+    "so does a list with an empty string",
+    stringEnums,
+    { enum: ["", "a"] },
+    { description: '(one of: ["","a"])', type: "string" },
+    [" unsupported:enum"],
+  ],
+  [
     "a type is read from other keywords",
     ensureType,
     { properties: { a: { enum: ["x"] }, b: { items: str }, c: { minLength: 1 }, d: { const: true } } },

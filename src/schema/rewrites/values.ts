@@ -18,15 +18,16 @@ export const constToEnum: Rewrite = {
 };
 
 /**
- * Leaves `enum` to strings, for dialects whose enums hold nothing else. Other values are a loss: the type is kept, and
- * the description lists the values. As strings they would come back as strings, which only a coercing tool could take.
+ * Leaves `enum` to strings that are not empty, for dialects whose enums hold nothing else. Other values are a loss: the
+ * type is kept, and the description lists the values. As strings they would come back as strings, which only a coercing
+ * tool could take; and a list without its empty string would no longer allow it.
  */
 export const stringEnums: Rewrite = {
   name: "stringEnums",
   apply(node, { lose }) {
     const { enum: values, ...rest } = node;
-    if (!Array.isArray(values) || values.every((value) => typeof value === "string")) return node;
-    lose("A list of non-string values is kept in the description only.", { rule: "unsupported:enum" });
+    if (!Array.isArray(values) || values.every((value) => typeof value === "string" && value !== "")) return node;
+    lose("A list of other values than filled strings is kept in the description only.", { rule: "unsupported:enum" });
     const types = [...new Set(values.map(typeOfValue))];
     const type = rest["type"] ?? oneOrAll(types);
     return describe({ ...rest, type }, [["one of", values]]);
