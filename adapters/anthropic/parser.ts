@@ -60,6 +60,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   #thinking: BlockRecord | undefined;
   /** The last text or thinking that came under the index of a block of another type. */
   #astray: BlockRecord | undefined;
+  /** Whether input of the message came that may belong to any call. */
+  #lostCount = false;
   #usage: WireUsage | undefined;
   #usageTold = true;
 
@@ -167,6 +169,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#ended = false;
     this.#open.clear();
     this.#stopped.clear();
+    this.#lostCount = false;
     this.#usage = undefined;
     return message;
   }
@@ -322,7 +325,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   /**
    * A gateway may stop a call before its input comes, which reopens it
    * (https://github.com/agentgateway/agentgateway/issues/2147). Or the input comes under an index without a block, or
-   * of text (https://github.com/Wei-Shaw/sub2api/pull/4294): it may then belong to any call without input.
+   * of text (https://github.com/Wei-Shaw/sub2api/pull/4294): it may then belong to any call without input, also to one
+   * that begins later. If there is none so far, the start of its call was lost: it is a call without a name.
    */
   #callOfStray(index: number): void {
     const stopped = this.#stopped.get(index);
@@ -330,8 +334,10 @@ export class AnthropicParser implements Parser<ParserInput> {
       if (isBareCall(stopped) || isAmidObject(stopped.piece)) this.#open.set(index, stopped);
       return;
     }
-    for (const block of [...this.#stopped.values(), ...this.#open.values()])
-      if (isBareCall(block)) this.#cut(block.record.call!, "the provider did not say which call some belong to");
+    const bare = [...this.#stopped.values(), ...this.#open.values()].filter(isBareCall);
+    for (const { record } of bare) this.#cut(record.call!, UNASSIGNED);
+    if (bare.length === 0) this.#blockStart({ index, content_block: { type: "tool_use" } });
+    this.#lostCount = true;
   }
 
   /**
@@ -346,10 +352,12 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#endBlock(stopped);
   }
 
-  #endBlock({ record, json, input }: OpenBlock): void {
+  #endBlock(ended: OpenBlock): void {
+    const { record, json, input } = ended;
     const { block, call } = record;
     record.done = true;
     if (call !== undefined) {
+      if (this.#lostCount && isBareCall(ended)) return this.#cut(call, UNASSIGNED);
       const { turnIndex, callIndex } = call;
       const [text, whole] = [argumentsText(input), argumentsObject(input)];
       this.#sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));
@@ -488,6 +496,8 @@ export class AnthropicParser implements Parser<ParserInput> {
     return isRecord(event) && event["type"] === "error" ? (event as ParserInput) : undefined;
   }
 }
+
+const UNASSIGNED = "the provider did not say which call some belong to";
 
 /** What goes back with the call, besides its id, name and input. */
 function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<string, unknown> | undefined {

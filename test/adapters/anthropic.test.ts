@@ -228,15 +228,13 @@ describe("reading", () => {
     });
   });
 
-  it("reads text and thinking of a block that was never begun, and ignores input of one", async () => {
+  it("reads text and thinking of a block that was never begun", async () => {
     const { turn } = await readEvents([
       start,
-      json(4, '{"city": "Oslo"}'),
       delta(6, "thinking_delta", { thinking: "Hm." }),
       delta(5, "text_delta", { text: "Hi" }),
       ...end("end_turn"),
     ]);
-    expect(turn.calls).toEqual([]);
     expect([turn.reasoning, turn.text]).toEqual(["Hm.", "Hi"]);
     const content = [
       { type: "thinking", thinking: "Hm." },
@@ -1255,6 +1253,29 @@ describe("input that comes when no block is open for it", () => {
     const { told, turn } = await readEvents([start, ...other, ...lost, ...end("tool_use")]);
     expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([{ level: 3 }]);
     expect(turn.calls[1]).toMatchObject({ outcome: { code: "truncated" } });
+  });
+
+  it.each<[string, WireEvent[], string[]]>([
+    ["alone", [...level, close(0)], ["unknown_tool"]],
+    ["in a message that is begun again", [...level, start], ["truncated"]],
+    ["beside a whole call", [...early, ...level, close(0), json(1, '{"level": 4}'), close(1)], ["", "unknown_tool"]],
+    ["cut", [json(0, '{"lev')], ["unknown_tool"]],
+    ["under the index of text", [open(0, { type: "text", text: "Hi" }), ...level, close(0)], ["unknown_tool"]],
+    ["before that start", [...level, ...early], ["unknown_tool", "truncated"]],
+    [
+      "under another index than a later start",
+      [...level, call(1, "toolu_1", "set_volume"), close(1)],
+      ["unknown_tool", "truncated"],
+    ],
+  ])("is told of where the start of its call was lost: %s", async (_, events, codes) => {
+    const { told, turn } = await readEvents([start, ...events, ...end("tool_use")]);
+    const given = turn.calls.map(({ outcome }) => (outcome instanceof ToolError ? outcome.code : ""));
+    expect(given).toEqual(codes);
+    expect(told.filter(({ type }) => type === "tool-error")).toHaveLength(codes.filter(Boolean).length);
+    const sent = anthropic.assistantMessage(turn)[0]!.content.filter(({ type }) => type === "tool_use");
+    expect(sent).toHaveLength(codes.length);
+    await Promise.all(told.map((event) => event.type === "tool-use" && event.use.execute()));
+    expect(anthropic.toolResults(turn)[0]!.content).toHaveLength(codes.length);
   });
 
   it("changes no call that has input, and none without where its block is known", async () => {
