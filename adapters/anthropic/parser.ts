@@ -255,6 +255,8 @@ export class AnthropicParser implements Parser<ParserInput> {
         if (textOf(delta.text) !== undefined) this.#textPiece(target, delta.text!);
         return;
       case "thinking_delta":
+        // https://github.com/maximhq/bifrost/issues/5638
+        if (delta.signature) this.#sign(record, delta.signature);
         if (typeof delta.thinking !== "string" || delta.thinking === "") return;
         this.#sink.reasoning(delta.thinking);
         append(this.#blockThatSays("thinking", target), "thinking", delta.thinking);
@@ -279,7 +281,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   #sign(record: BlockRecord | undefined, signature: unknown): void {
     const isStray = record === undefined || record.call !== undefined || record.block.type === "text";
     const signed = isStray ? this.#thinking : record;
-    if (typeof signature !== "string" || signed === undefined) return;
+    // Sent twice, at the start and behind it, it is still one.
+    if (typeof signature !== "string" || signed === undefined || signed.block["signature"] === signature) return;
     if (!isStray || !signed.block["signature"]) append(signed.block, "signature", signature);
   }
 

@@ -586,6 +586,13 @@ describe("the history", () => {
     expect(await back(thinking, thought, close(0), signed(0), ...text(1, "Hi"))).toEqual([block, hi]);
     expect(await back(thinking, thought, close(0), ...called)).toEqual([block, use]);
     expect(await back(thinking, thought, close(0), ...said)).toEqual([block, { type: "text", text: "Hi" }]);
+    // https://github.com/maximhq/bifrost/issues/5638
+    const misplaced = delta(0, "thinking_delta", { signature: "S1" });
+    expect(await back(thinking, thought, misplaced, close(0), ...called)).toEqual([block, use]);
+    // https://github.com/anomalyco/opencode/pull/38733
+    const whole = open(0, { type: "thinking", thinking: "Hm.", signature: "S1" });
+    expect(await back(whole, close(0), ...called)).toEqual([block, use]);
+    expect(await back(whole, signed(0), close(0), ...called)).toEqual([block, use]);
     // What is signed stays so, and nothing else takes a signature.
     expect(await back(thinking, thought, signed(0), close(0), ...called)).toEqual([block, use]);
     expect(await back(...said)).toEqual([{ type: "text", text: "Hi" }]);
