@@ -1,5 +1,6 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
+import { isAmidObject } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
 import { argumentsObject, argumentsText, errorText, isNothing, isObject } from "../../src/wire/field.ts";
@@ -33,12 +34,15 @@ export class CohereParser implements Parser<WireEvent> {
   /** By the index on the wire, and by type, since one index may carry both. */
   readonly #blocks: { readonly index: number | undefined; readonly type: "text" | "thinking"; text: string }[] = [];
   readonly #citations: object[] = [];
+  /** The last piece of a call's arguments, and the call's index. */
+  #piece = "";
+  #pieceIndex: number | undefined;
 
   static readonly #arguments: Delta<CohereParser> = {
     text: ["delta", "message", "tool_calls", "function", "arguments"],
     index: ["index"],
     push(parser, piece, index) {
-      sayDelta(parser.#sink, undefined, index, piece);
+      parser.#onPiece(piece, index);
       return true;
     },
   };
@@ -78,7 +82,7 @@ export class CohereParser implements Parser<WireEvent> {
       case "tool-call-delta":
         return this.#onCalls(message, event.index ?? undefined, false);
       case "tool-call-end":
-        return this.#sink.tool(toolChunk(undefined, event.index ?? undefined, undefined, undefined, undefined, true));
+        return this.#onCallEnd(event.index ?? undefined);
       case "content-start":
       case "content-delta":
         return this.#onContent(message, event.index ?? undefined);
@@ -118,9 +122,29 @@ export class CohereParser implements Parser<WireEvent> {
     const name = stringOf(wireName);
     const text = argumentsText(args);
     const isPiece = id === undefined && name === undefined && text !== undefined && !isWhole;
-    if (isPiece) return sayDelta(this.#sink, undefined, index, text);
+    if (isPiece) return this.#onPiece(text, index);
     const record = argumentsObject(args);
+    this.#piece = text ?? "";
+    this.#pieceIndex = index;
     this.#sink.tool(toolChunk(undefined, index, id, name, text, isWhole, undefined, record));
+  }
+
+  #onPiece(piece: string, index: number | undefined): void {
+    this.#piece = piece;
+    this.#pieceIndex = index;
+    sayDelta(this.#sink, undefined, index, piece);
+  }
+
+  /**
+   * vLLM ends a call wherever text or thinking comes, and the rest of its arguments may follow: then the next call or
+   * the end of the message ends it.
+   * https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/cohere/serving.py,
+   * https://github.com/vllm-project/vllm/issues/55284
+   */
+  #onCallEnd(index: number | undefined): void {
+    const isAmid = this.#piece !== "null" && isAmidObject(this.#piece);
+    if (isAmid && index === this.#pieceIndex) return;
+    this.#sink.tool(toolChunk(undefined, index, undefined, undefined, undefined, true));
   }
 
   #onContent(message: WireMessage | null | undefined, index: number | undefined): void {

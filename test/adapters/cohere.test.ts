@@ -374,6 +374,66 @@ describe("tools", () => {
     expect(summarize(turn).toolCalls).toMatchObject([{ input: { a: 1 }, released: true }]);
   });
 
+  // https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/cohere/serving.py
+  describe("a call that vLLM ends amid its arguments", () => {
+    const call = (index: number, id: string, args = "") => ({
+      type: "tool-call-start",
+      index,
+      delta: { message: { tool_calls: { id, type: "function", function: { name: "f", arguments: args } } } },
+    });
+    const more = (index: number, args: string) => ({
+      type: "tool-call-delta",
+      index,
+      delta: { message: { tool_calls: { function: { arguments: args } } } },
+    });
+    const close = (index: number) => ({ type: "tool-call-end", index });
+    const said = { type: "content-delta", index: 0, delta: { message: { content: { text: "\n" } } } };
+    const callsOf = async (...events: object[]) => {
+      const all = [
+        { type: "message-start", id: "1" },
+        ...events,
+        { type: "message-end", delta: { finish_reason: "TOOL_CALL" } },
+      ];
+      const turn = await cohere.read(iterate(all as WireEvent[]), { tools: [tool("f", {})] }).done();
+      return summarize(turn).toolCalls.map(({ status, input }) => [status, input]);
+    };
+
+    it.each<[string, object[], unknown[]]>([
+      ["text", [call(0, "a"), more(0, '{"a"'), close(0), said, more(0, ":1}")], [["complete", { a: 1 }]]],
+      [
+        "text, right behind its start",
+        [call(0, "a", '{"a"'), close(0), said, more(0, ":1}")],
+        [["complete", { a: 1 }]],
+      ],
+      [
+        "the next call",
+        [call(0, "a"), more(0, '{"a"'), close(0), call(1, "b"), more(0, ":1}"), more(1, '{"a":2}'), close(1)],
+        [
+          ["complete", { a: 1 }],
+          ["complete", { a: 2 }],
+        ],
+      ],
+    ])("goes on behind %s", async (_, events, calls) => {
+      expect(await callsOf(...events)).toEqual(calls);
+    });
+
+    it.each<[string, object[]]>([
+      ["nothing", []],
+      ["text", [said]],
+      ["the next call", [call(1, "b", "{}"), close(1)]],
+    ])("is truncated if %s follows, and not the rest", async (_, events) => {
+      const calls = await callsOf(call(0, "a"), more(0, '{"a"'), close(0), ...events);
+      expect(calls[0]![0]).toBe("truncated");
+    });
+
+    it("is over if its arguments are null", async () => {
+      const events = [{ type: "message-start", id: "1" }, call(0, "a"), more(0, "null"), close(0)];
+      const read = defineTool({ name: "f", inputSchema: {}, effect: "read", execute: () => 1 });
+      const turn = await cohere.read(iterate(events as WireEvent[]), { tools: [read] }).done();
+      expect(summarize(turn).toolCalls).toMatchObject([{ input: {}, released: true }]);
+    });
+  });
+
   it.each(["", false, null])("has the message of an error that is %j", async (error) => {
     const events = [{ error, message: "internal server error" }] as unknown as WireEvent[];
     const turn = await cohere.read(iterate(events)).done();
