@@ -12,7 +12,7 @@ const limits = {
   "./openai-responses": "60.8 kB",
   "./anthropic": "58.5 kB",
   "./google": "59 kB",
-  "./google-interactions": "56.8 kB",
+  "./google-interactions": "56.9 kB",
   "./cohere": "55.9 kB",
   "./text-json": "70 kB",
   "./text-helpers": "58.7 kB",

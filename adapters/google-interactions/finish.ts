@@ -9,6 +9,7 @@ export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["requires_continuation", "length"],
 ]);
 
+/** Whether an interaction with this status goes on no more. */
 export function isEnd(status: string | null | undefined): boolean {
   return status === "failed" || status === "cancelled" || FINISH_REASONS.has(status ?? "");
 }

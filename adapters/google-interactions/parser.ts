@@ -134,7 +134,7 @@ export class InteractionsParser implements Parser<unknown> {
         if (whole.object === "interaction" || Array.isArray(whole.steps)) {
           this.#begin(whole);
           this.#complete(whole);
-        } else if (type === undefined) {
+        } else if (typeof type !== "string") {
           if (error || errorText(event)) this.#fail(error ?? event);
         } else if (type.startsWith("interaction.")) {
           // `interaction.status_update` has a status, which the events that replace it have as their names:

@@ -469,6 +469,11 @@ describe("an interaction whose end does not come has ended as it was last told",
   });
 });
 
+it.each([null, 5])("reads an error whose event has %j as its type, and leaves out what is none", async (event_type) => {
+  const turn = await turnOf({ event_type }, { event_type, error: { message: "Too busy." } });
+  expect(turn.error).toMatchObject({ code: "provider_error", message: "Too busy." });
+});
+
 // The SDK drops such a line, and its stream ends without a word: https://github.com/googleapis/js-genai/issues/1973
 it("knows from the bytes why the content was refused in the middle of a stream", async () => {
   const text = [
