@@ -10,7 +10,7 @@ export function textOf(value: unknown): string | undefined {
  * https://github.com/langchain-ai/langchainjs/pull/11373, https://github.com/langchain-ai/langchainjs/pull/11505
  */
 export function idOf(value: unknown): string | undefined {
-  return typeof value === "number" ? String(value) : value === "null" ? undefined : textOf(value);
+  return typeof value === "number" ? String(value) : typeof value === "string" && value !== "null" ? value : undefined;
 }
 
 /** A number, including zero. */

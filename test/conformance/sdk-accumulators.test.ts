@@ -646,18 +646,26 @@ function inputItems({ output, status: end, output_text: text }: OpenAI.Responses
     ...(status !== undefined && !STATUSLESS.has(one["type"]) && { status }),
     ...(one["type"] === "function_call" && { arguments: readable(one["arguments"] as string) }),
   }));
-  const back =
-    end === "failed"
-      ? [...(text === "" ? [] : [{ role: "assistant", content: text }]), ...items.flatMap(ofFailed)]
-      : items;
+  const back = end === "failed" ? items.flatMap(ofFailed) : items;
+  // The text of a failed turn is a message of its own, behind the thoughts that it began with.
+  const at = Math.max(
+    0,
+    back.findIndex((one) => !isThought(one)),
+  );
+  if (end === "failed" && text !== "") back.splice(at, 0, { role: "assistant", content: text });
   // Reasoning is refused without the item that it led to.
   return back.slice(0, back.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
 
-/** What the API has not stored cannot be found by its id; the text of a failed turn is a message of its own. */
+/** What the API has not stored cannot be found by its id: of reasoning stays what came as text, or encrypted. */
 function ofFailed({ id: itemId, ...one }: Json): Json[] {
-  if (one["type"] === "message" || (one["type"] === "reasoning" && !one["encrypted_content"])) return [];
+  const isReference = one["type"] === "reasoning" && !one["encrypted_content"] && !isThought(one);
+  if (one["type"] === "message" || isReference) return [];
   return [CALLS.has(one["type"]) ? one : { id: itemId, ...one }];
+}
+
+function isThought({ type, encrypted_content: sealed, content = [] }: Json): boolean {
+  return type === "reasoning" && !sealed && (content as Json[]).length > 0;
 }
 
 const CALLS = new Set<unknown>(["function_call", "custom_tool_call"]);
