@@ -60,8 +60,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   #thinking: BlockRecord | undefined;
   /** The last text or thinking that came under the index of a block of another type. */
   #astray: BlockRecord | undefined;
-  /** Whether input of the message came that may belong to any call. */
-  #lostCount = false;
+  /** Whether a piece of the message came whose call is unknown. */
+  #isLost = false;
   #usage: WireUsage | undefined;
   #usageTold = true;
 
@@ -169,7 +169,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#ended = false;
     this.#open.clear();
     this.#stopped.clear();
-    this.#lostCount = false;
+    this.#isLost = false;
     this.#usage = undefined;
     return message;
   }
@@ -340,7 +340,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     const bare = [...this.#stopped.values(), ...this.#open.values()].filter(isBareCall);
     for (const { record } of bare) this.#cut(record.call!, UNASSIGNED);
     if (bare.length === 0) this.#blockStart({ index, content_block: { type: "tool_use" } });
-    this.#lostCount = true;
+    this.#isLost = true;
   }
 
   /**
@@ -360,7 +360,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     const { block, call } = record;
     record.done = true;
     if (call !== undefined) {
-      if (this.#lostCount && isBareCall(ended)) return this.#cut(call, UNASSIGNED);
+      if (this.#isLost && isBareCall(ended)) return this.#cut(call, UNASSIGNED);
       const { turnIndex, callIndex } = call;
       const [text, whole] = [argumentsText(input), argumentsObject(input)];
       this.#sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));

@@ -142,6 +142,7 @@ export class CohereParser implements Parser<WireEvent> {
    * https://github.com/vllm-project/vllm/issues/55284
    */
   #onCallEnd(index: number | undefined): void {
+    // `null` stands for no arguments.
     const isAmid = this.#piece !== "null" && isAmidObject(this.#piece);
     if (isAmid && index === this.#pieceIndex) return;
     this.#sink.tool(toolChunk(undefined, index, undefined, undefined, undefined, true));
