@@ -125,10 +125,11 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
    */
   readonly namespaced?: RegExp | undefined;
   /**
-   * Whether every call of this wire has an id of its own: a call with the id, the name and the arguments of an earlier
-   * one then is that call again, sent twice, and is withdrawn. Default false.
+   * Whether every call of this wire has an id of its own, or what the ids look like that are: a call with the id, the
+   * name and the arguments of an earlier one then is that call again, sent twice, and is withdrawn. A pattern is without
+   * the flags `g` and `y`. Default false.
    */
-  readonly uniqueIds?: boolean | undefined;
+  readonly uniqueIds?: boolean | RegExp | undefined;
   /**
    * The tools in the form the request takes.
    * @throws ToolError `schema_loss` with `onLoss: "throw"`; `duplicate_tool` when two names map to one

@@ -38,6 +38,13 @@ export type ChatResponse = ChatCompletion | (WireEvent & Required<Pick<WireEvent
 export interface ChatReadOptions<T extends Tool = Tool> extends ReadOptions<T>, ChatParserOptions {}
 
 /**
+ * Ids with twelve random characters in a row. Servers that number their calls, name them after the tool, or give all of
+ * them one short id may mean two equal calls; others sent one twice: https://github.com/mudler/LocalAI/issues/9722,
+ * https://github.com/QuantumNous/new-api/issues/6278
+ */
+const uniqueIds = /(?=[a-z]{0,11}\d)[a-z\d]{12}/i;
+
+/**
  * OpenAI's Chat Completions, and servers that speak it: Azure, vLLM, SGLang, TGI, Ollama, Groq, Mistral, DeepSeek,
  * Kimi, OpenRouter, LiteLLM, Gemini's and Anthropic's compatible endpoints, ...
  *
@@ -61,6 +68,7 @@ export const openaiChat = defineAdapter({
   },
   toolName,
   namespaced,
+  uniqueIds,
   tools,
   toolChoice,
   parser: createParser,
@@ -106,7 +114,7 @@ function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser
 }
 
 /** What nearly every stream is read with. */
-const firstChoice = { name: "openai-chat", toolName, namespaced, parser: createParser };
+const firstChoice = { name: "openai-chat", toolName, namespaced, uniqueIds, parser: createParser };
 
 function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> {
   if (options.choice === undefined) return firstChoice;

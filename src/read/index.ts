@@ -34,7 +34,7 @@ export interface Reading<Event> {
   readonly name: string;
   readonly toolName: (name: string) => string;
   readonly namespaced?: RegExp | undefined;
-  readonly uniqueIds?: boolean | undefined;
+  readonly uniqueIds?: boolean | RegExp | undefined;
   parser(sink: ParserSink): Parser<Event>;
 }
 

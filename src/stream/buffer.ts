@@ -24,8 +24,8 @@ export interface ToolBufferOptions {
   readonly toolName?: ((name: string) => string) | undefined;
   /** Matches what models write for a tool's name (`functions.f`); the first group is the name. Default: nothing. */
   readonly namespaced?: RegExp | undefined;
-  /** Whether a call with the id, name and arguments of an earlier one is that call again. Default false. */
-  readonly uniqueIds?: boolean | undefined;
+  /** Whether a call with the id, name and arguments of an earlier one is that call again: always, or for these ids. */
+  readonly uniqueIds?: boolean | RegExp | undefined;
 }
 
 /** The state behind {@link ToolBuffer.current}: for the turn, not for users. */
@@ -73,8 +73,9 @@ export class ToolBuffer {
   readonly #tools: NamedTools | undefined;
   readonly #repair: RepairPolicy | undefined;
   readonly #namespaced: RegExp | undefined;
-  /** With `uniqueIds`: settled calls by id; where several share one, by all that they say. */
-  readonly #unique: Labels<string, CallState | Map<string, CallState>> | undefined;
+  readonly #uniqueIds: boolean | RegExp | undefined;
+  /** Settled calls by unique ids; where several share one, by all that they say. */
+  #unique: Labels<string, CallState | Map<string, CallState>> | undefined;
   #overflow: ToolCallError | undefined;
   readonly runId: string;
   readonly limits: Limits;
@@ -94,7 +95,7 @@ export class ToolBuffer {
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);
     this.#namespaced = options.namespaced;
-    if (options.uniqueIds === true) this.#unique = new Labels();
+    this.#uniqueIds = options.uniqueIds;
     if (tools !== undefined) this.#tools = toolsByEachName(tools, options.toolName);
     this.#router = new ToolRouter(this.#tools, (turnIndex, chunk) => this.#open(turnIndex, chunk));
   }
@@ -323,13 +324,15 @@ export class ToolBuffer {
   /** Whether a call repeats another one with the same id that will run or has run. Only now are ids final. */
   #isCopy(state: CallState): boolean {
     const { id } = state;
-    if (this.#unique === undefined || !id) return false;
-    let same = this.#unique.get(id);
+    const which = this.#uniqueIds;
+    if (!which || !id || (which !== true && !which.test(id))) return false;
+    const unique = (this.#unique ??= new Labels());
+    let same = unique.get(id);
     if (same === undefined) {
-      this.#unique.set(id, state);
+      unique.set(id, state);
       return false;
     }
-    if (same instanceof CallState) this.#unique.set(id, (same = new Map([[saidBy(same), same]])));
+    if (same instanceof CallState) unique.set(id, (same = new Map([[saidBy(same), same]])));
     const said = saidBy(state);
     const other = same.get(said);
     if (other?.outcome instanceof ToolUse && !other.isRetracted) return true;

@@ -299,6 +299,48 @@ describe("openaiChat.parser()", () => {
     ]);
   });
 
+  // https://github.com/mudler/LocalAI/issues/9722, https://github.com/QuantumNous/new-api/issues/6278
+  it.each([
+    ["of OpenAI's kind", "call_9qXz2LmT4vKd0RbA7sYe1NuF", 1],
+    ["of random characters", "k3Yw8Zr1Qn5Tb7Lx", 1],
+    ["with a UUID", "0b9e1f3a-52c4-4d7e-9a61-7f20c8d4e315", 1],
+    ["that counts", "0", 2],
+    ["made of the tool's name", "call_write_file", 2],
+    ["that is such a name", "getCurrentWeatherOfCity", 2],
+    ["of few characters", "D681PevK9", 2],
+  ])("writes once what a server sends twice under one id %s: %s", async (_, id, times) => {
+    const [path, content] = ["a.txt", "Hello"];
+    const writing = (index: number, args: string) => ({ index, id, function: { name: "write_file", arguments: args } });
+    const text = JSON.stringify({ path, content });
+    const copies = [calls(writing(0, text)), calls(writing(1, text)), end];
+    const inPieces = [
+      calls(writing(0, "")),
+      calls(writing(1, "")),
+      calls(writing(0, text)),
+      calls(writing(1, text)),
+      end,
+    ];
+    for (const events of times === 1 ? [copies, inPieces] : [copies]) {
+      const turn = await read(events, [writeFile]);
+      const uses = turn.calls.map(({ outcome }) => outcome as ToolUse);
+      expect(uses.map(({ input }) => input)).toEqual(Array.from({ length: times }, () => ({ path, content })));
+      await Promise.all(uses.map((use) => use.execute()));
+      expect(messageOf(turn).tool_calls.map((sent) => sent.id === id)).toEqual([true, false].slice(0, times));
+      expect(openaiChat.toolResults(turn)).toHaveLength(times);
+    }
+    const message = { role: "assistant", content: null, tool_calls: [writing(0, text), writing(1, text)] };
+    const whole = { object: "chat.completion", choices: [{ index: 0, message, finish_reason: "tool_calls" }] };
+    const events = openaiChat.parse(whole, { tools: [writeFile] });
+    expect(events.filter(({ type }) => type === "tool-use")).toHaveLength(times);
+  });
+
+  it("keeps two calls with one such id apart, if their arguments differ", async () => {
+    const id = "call_9qXz2LmT4vKd0RbA7sYe1NuF";
+    const city = (name: string) => call(0, JSON.stringify({ city: name }), { id });
+    const turn = await read([calls(city("Oslo")), calls({ ...city("Rome"), index: 1 }), end], [getWeather]);
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input)).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
+  });
+
   // https://github.com/HKUDS/nanobot/pull/1555, https://github.com/karthink/gptel/pull/1284
   it.each([
     ["with an index", true, "tool_calls", ["a", "b"]],
