@@ -175,6 +175,12 @@ const rows: Readonly<Record<string, Row>> = {
   "a record with listed names": property(
     { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: integer, required: ["a"] },
     {
+      "openai plain": {
+        type: "object",
+        propertyNames: { type: "string", enum: ["a", "b"] },
+        additionalProperties: integer,
+        required: ["a"],
+      },
       "openai strict": closed({ a: integer, b: { type: ["integer", "null"] } }),
       ...each(["anthropic strict", "google json-schema", "cohere strict"], closed({ a: integer, b: integer }, ["a"])),
       "google schema": object({ a: integer, b: integer }, ["a"]),
@@ -397,6 +403,12 @@ const rows: Readonly<Record<string, Row>> = {
   "a discriminated union": property(
     { oneOf: [circle, square] },
     {
+      "openai plain": {
+        oneOf: [
+          object({ kind: { type: "string", const: "circle" }, radius: number }),
+          object({ kind: { type: "string", const: "square" }, side: number }),
+        ],
+      },
       "openai strict": {
         anyOf: [
           closed({ kind: { type: "string", enum: ["circle"] }, radius: number }),
@@ -489,7 +501,7 @@ const rows: Readonly<Record<string, Row>> = {
   "an enum of mixed values": property(
     { enum: ["a", 1, null] },
     {
-      ...each(CLOSED, { type: ["string", "integer", "null"], enum: ["a", 1, null] }),
+      ...each(["openai plain", ...CLOSED], { type: ["string", "integer", "null"], enum: ["a", 1, null] }),
       // "enum (for strings and numbers)"
       "google json-schema": { anyOf: [{ enum: ["a", 1] }, { type: "null" }] },
       "google schema": lossy(
@@ -516,7 +528,7 @@ const rows: Readonly<Record<string, Row>> = {
     { const: "x" },
     {
       ...each(["openai strict", "google json-schema"], { type: "string", enum: ["x"] }),
-      "anthropic strict": { type: "string", const: "x" },
+      ...each(["openai plain", "anthropic strict"], { type: "string", const: "x" }),
       "google schema": { type: "string", format: "enum", enum: ["x"] },
     },
   ),
@@ -525,7 +537,7 @@ const rows: Readonly<Record<string, Row>> = {
     { const: null },
     {
       "openai strict": { type: "null", enum: [null] },
-      "anthropic strict": { type: "null", const: null },
+      ...each(["openai plain", "anthropic strict"], { type: "null", const: null }),
       "google json-schema": { type: "null" },
       "google schema": lossy({ type: "null", description: "(one of: [null])" }, "unsupported:enum"),
     },
@@ -561,6 +573,10 @@ const rows: Readonly<Record<string, Row>> = {
   "the discriminator of OpenAPI": property(
     { oneOf: [object({ k: { const: "a" } }), object({ k: { const: "b" } })], discriminator: { propertyName: "k" } },
     {
+      "openai plain": {
+        oneOf: [object({ k: { type: "string", const: "a" } }), object({ k: { type: "string", const: "b" } })],
+        discriminator: { propertyName: "k" },
+      },
       "openai strict": {
         anyOf: [closed({ k: { type: "string", enum: ["a"] } }), closed({ k: { type: "string", enum: ["b"] } })],
       },
@@ -789,6 +805,13 @@ const rows: Readonly<Record<string, Row>> = {
       $defs: { Address: address },
     },
     {
+      "openai plain": {
+        ...object({
+          home: { $ref: "#/$defs/Address" },
+          work: { description: "At work.", anyOf: [{ $ref: "#/$defs/Address" }] },
+        }),
+        $defs: { Address: address },
+      },
       "openai strict": lossy(
         {
           ...closed({
@@ -846,6 +869,10 @@ const rows: Readonly<Record<string, Row>> = {
       $defs: { S: { enum: ["s", "l"] } },
     },
     {
+      "openai plain": {
+        ...object({ a: { description: "A size.", allOf: [{ $ref: "#/$defs/S" }] } }),
+        $defs: { S: { type: "string", enum: ["s", "l"] } },
+      },
       "openai strict": {
         ...closed({ a: { description: "A size.", anyOf: [{ $ref: "#/$defs/S" }] } }),
         $defs: { S: { type: "string", enum: ["s", "l"] } },

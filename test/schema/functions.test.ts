@@ -125,6 +125,59 @@ describe("functionSchema()", () => {
     });
   });
 
+  // "… is not a valid moonshot flavored json schema": https://github.com/vercel/ai/pull/18921
+  it.each<[string, given: JsonSchema, said: JsonSchema]>([
+    [
+      "a type beside a union",
+      { ...text, anyOf: [{ format: "date" }, { enum: ["today"] }] },
+      {
+        anyOf: [
+          { format: "date", ...text },
+          { enum: ["today"], ...text },
+        ],
+      },
+    ],
+    [
+      "a union of what is required",
+      object({ a: text, b: text }, { description: "One of both.", anyOf: [{ required: ["a"] }, { required: ["b"] }] }),
+      {
+        description: "One of both.",
+        anyOf: [object({ a: text, b: text }, { required: ["a"] }), object({ a: text, b: text }, { required: ["b"] })],
+      },
+    ],
+    // https://github.com/oOo0oOo/lean-lsp-mcp/issues/213
+    [
+      "a branch that the type beside it excludes",
+      { ...text, anyOf: [{ enum: ["a", "b"] }, { type: "null" }], default: null },
+      { anyOf: [{ enum: ["a", "b"], ...text }], default: null },
+    ],
+    ["values without a type", { enum: ["a", null] }, { type: ["string", "null"], enum: ["a", null] }],
+    ["a constant without a type", { const: 3 }, { type: "integer", const: 3 }],
+    [
+      "two descriptions of a reference",
+      { $ref: "#/$defs/Text", description: "The a." },
+      { description: "The a.", anyOf: [{ $ref: "#/$defs/Text" }] },
+    ],
+  ])("says what Kimi's API rejects in a form that it accepts: %s", (_, given, said) => {
+    const $defs = { Text: { ...text, description: "Any text." } };
+    const inside = (p: JsonSchema) => object({ p, t: { $ref: "#/$defs/Text" } }, { $defs });
+    const { schema, losses } = lowerSchema(inside(given), functionSchema());
+    expect(schema).toEqual(inside(said));
+    expect(losses).toEqual([]);
+  });
+
+  it("leaves a union as it is where its branches would lose something, or where they would be long", () => {
+    const deep = (levels: number): JsonSchema =>
+      object({ a: levels === 1 ? text : deep(levels - 1) }, { anyOf: [{ required: ["a"] }, { required: ["b"] }] });
+    const patterns = { ...text, pattern: "^a", anyOf: [{ pattern: "z$" }, { pattern: "y$" }] };
+    const many = Array.from({ length: 300 }, (_, n) => ({ ...text, pattern: `^${n}` }));
+    const long = { ...text, description: "x".repeat(40), minLength: 2, anyOf: many };
+    const { schema, losses } = lowerSchema(object({ patterns, long, deep: deep(12) }), functionSchema());
+    expect(losses).toEqual([]);
+    expect(schema).toMatchObject({ properties: { patterns, long } });
+    expect(JSON.stringify(schema).length).toBeLessThan(30_000);
+  });
+
   it("tells what the root cannot say", () => {
     const { schema, losses } = lowerSchema(object({ a: text }, { not: { required: ["b"] } }), functionSchema());
     expect(schema).toEqual(object({ a: text }, { description: '(not: {"required":["b"]})' }));

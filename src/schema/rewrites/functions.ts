@@ -1,5 +1,5 @@
 import { atRoot, type Rewrite } from "../lower.ts";
-import { ANNOTATIONS } from "../subschemas.ts";
+import { ANNOTATIONS, binding } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
 import { describe, dropAnnotations, dropKeywords, keepFormats, keepKeywords } from "./keywords.ts";
@@ -16,6 +16,7 @@ import {
   ensureType,
   listedItemsToPrefixItems,
   tuplesToArrays,
+  typeLiterals,
   withoutBooleanSchemas,
 } from "./values.ts";
 
@@ -43,13 +44,15 @@ export function functionSchema(): readonly Rewrite[] {
       dropAnnotations(["$schema", "$comment"]),
       listedItemsToPrefixItems,
       withoutBooleanSchemas,
-      atRoot(refsAlone),
+      annotateAround,
       atRoot(foldAllOf),
       flattenRootUnion,
       // What the `if` says about properties may be what counts them as evaluated.
       atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
       ensureItems,
       ensureObjectRoot,
+      typeLiterals,
+      completeBranches,
       // A part that was merged into the root may have held the last reference to a definition.
       keepLocalRefs,
     ].map(unlessFreeText),
@@ -98,6 +101,34 @@ export function strictFunctionSchema(): readonly Rewrite[] {
     ].map(unlessFreeText),
   ];
 }
+
+/**
+ * Annotations go around a reference. Kimi's API, which follows it first, rejects a second description ("conflicting
+ * keywords found after $ref expansion: description", https://github.com/MoonshotAI/kimi-cli/issues/2061).
+ */
+const annotateAround: Rewrite = {
+  name: "annotateAround",
+  apply: (node, context) => (context.isRoot || binding(node).length === 1 ? refsAlone.apply(node, context) : node),
+};
+
+/**
+ * What is beside an `anyOf` goes into its branches. Kimi's API rejects a type where it was ("when using anyOf, type
+ * should be defined in anyOf items instead of the parent schema", https://github.com/MoonshotAI/kimi-code/issues/2661),
+ * and a branch that requires what it does not define. Not where that would lose something or be long.
+ */
+const completeBranches: Rewrite = {
+  name: "completeBranches",
+  apply(node, context) {
+    const { anyOf: branches, ...beside } = node;
+    if (!Array.isArray(branches)) return node;
+    const copied = JSON.stringify(beside);
+    // Unions within unions would multiply.
+    if (copied.includes('"anyOf"') || branches.length * copied.length > 10_000) return node;
+    let isExact = true;
+    const complete = spreadUnions.apply(node, { ...context, lose: () => void (isExact = false) });
+    return isExact ? complete : node;
+  },
+};
 
 /**
  * The patterns that these wires accept, in either mode and in schemas of results: those that Python's `re` compiles

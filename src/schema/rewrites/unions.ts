@@ -69,12 +69,17 @@ function areExclusive(kinds: readonly Kind[]): boolean {
 }
 
 function disjoint(one: Kind, other: Kind): boolean {
-  if (one.types.length > 0 && other.types.length > 0 && commonTypes(one.types, other.types).length === 0) return true;
+  if (areApart(one.types, other.types)) return true;
   for (const [place, values] of one.constants) {
     const isSure = place === undefined || one.isObject || other.isObject;
     if (isSure && excludes(values, other.constants.get(place))) return true;
   }
   return false;
+}
+
+/** Whether types are named on both sides, and none is common. */
+function areApart(types: readonly string[], others: readonly string[]): boolean {
+  return types.length > 0 && others.length > 0 && commonTypes(types, others).length === 0;
 }
 
 function excludes(values: readonly unknown[], others: readonly unknown[] | undefined): boolean {
@@ -86,13 +91,20 @@ function target(node: JsonSchema | boolean, resolve: RewriteContext["resolve"]):
   return typeof node["$ref"] === "string" ? resolve(node["$ref"]) : node;
 }
 
-/** Moves the siblings of an `anyOf` of objects into each branch, so that each is complete and can be closed alone. */
+/**
+ * Moves the siblings of an `anyOf` into each branch, if they have a type: it is complete then, and can be closed alone.
+ * A branch of another type fits nothing and is left out.
+ */
 export const spreadUnions: Rewrite = {
   name: "spreadUnions",
   apply(node, { lose, isRoot }) {
-    const branches = branchesOf(node, "anyOf");
+    const types = typesOf(node);
+    const branches = branchesOf(node, "anyOf").filter(
+      (one) => typeof one === "boolean" || !areApart(types, typesOf(one)),
+    );
     const beside = binding(without(node, ["anyOf", "$defs", "definitions"]));
-    if (branches.length === 0 || beside.length === 0 || !isObjectNode(node)) return node;
+    const isTyped = types.length > 0 || isObjectNode(node);
+    if (branches.length === 0 || beside.length === 0 || !isTyped) return node;
     const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
     const spread = branches.map((branch) => {
       if (typeof branch === "boolean") return branch ? shared : false;

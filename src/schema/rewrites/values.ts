@@ -49,6 +49,18 @@ export const ensureType: Rewrite = {
   },
 };
 
+/**
+ * Listed values and constants get a type, if none is named: Kimi's API rejects a list without one ("type is not
+ * defined", https://github.com/anomalyco/opencode/issues/40127).
+ */
+export const typeLiterals: Rewrite = {
+  name: "typeLiterals",
+  apply(node) {
+    const hasType = node["type"] !== undefined || !literals(node)?.length;
+    return hasType ? node : { type: oneOrAll(impliedTypes(node)), ...node };
+  },
+};
+
 function impliedTypes(node: JsonSchema): readonly string[] {
   const types =
     literals(node)?.map(typeOfValue) ?? Object.keys(node).flatMap((keyword) => typeOfKeyword(keyword) ?? []);
