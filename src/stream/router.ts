@@ -259,9 +259,13 @@ function isHeadOf({ id, name, args, ended, isRetracted }: CallState, chunk: Tool
   return !id && name === chunk.name && args.isEmpty && !ended && !isRetracted && !!chunk.argsTextDelta;
 }
 
-/** Whether a call that waits for its id gets that of an earlier one: a server may give all of them one, and late. */
+/**
+ * Whether a call that waits for its id, or for more arguments, gets the id of an earlier one: a server may give all of
+ * them one, and late, or after each has had its own (https://github.com/mistralai/mistral-vibe/issues/1127).
+ */
 function sharesId(bound: CallState, call: CallState | undefined, chunk: ToolChunk): boolean {
-  if (call === undefined || call === bound || call.id || !takesMore(call)) return false;
+  if (call === undefined || call === bound || !takesMore(call)) return false;
+  if (call.id && bound.id === chunk.id) return false;
   if (!chunk.argsTextDelta && chunk.argsKvPatch === undefined) return false;
   return chunk.callIndex !== undefined || bound.mayBeClosed;
 }

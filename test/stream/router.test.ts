@@ -388,6 +388,24 @@ describe("finds the call of a chunk", () => {
         ["c", "f", { x: 2 }],
       ],
     ],
+    // https://github.com/mistralai/mistral-vibe/issues/1127
+    [
+      "one id for the pieces of all calls, which their heads do not have",
+      [
+        head(0, "a", "f"),
+        more(0, '{"x":1}', "t"),
+        head(1, "b", "f"),
+        more(1, '{"x":', "t"),
+        head(2, "c", "g"),
+        more(2, '{"y":3}', "t"),
+        more(1, "2}", "t"),
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "f", { x: 2 }],
+        ["c", "g", { y: 3 }],
+      ],
+    ],
     [
       "an id of its own for each piece, without index",
       [head(undefined, "a", "f"), more(undefined, '{"x":', "b"), more(undefined, "1}", "b")],

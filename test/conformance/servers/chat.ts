@@ -41,6 +41,7 @@ export const chat = server({
       "as number",
       "then empty",
       "then another",
+      "then one for all",
       "changes",
       "late",
       "always 0",
@@ -75,7 +76,7 @@ export const chat = server({
     if (knobs.index === "always 0" && isEmptyBeforeItsName(calls)) return false;
     // A copy with an id that nobody has is another call.
     const hasCopies = ["snapshots", "twice", "encoded", "placeholder"].includes(knobs.args);
-    const isOther = knobs.id === "then another" || knobs.id === "changes";
+    const isOther = ["then another", "then one for all", "changes"].includes(knobs.id);
     if ((isOther || knobs.id === "late") && hasCopies) return false;
     // So is the name with such an id, unless it goes on where the first left off.
     if (isOther && knobs.name === "always") return hasIndexes && !calls.some(({ input }) => isEmpty(input));
@@ -125,6 +126,7 @@ export const chat = server({
           "as number": isHead ? 1000 + i : null,
           "then empty": isHead ? `call_${i}` : "",
           "then another": isHead ? `call_${i}` : `other_${i}`,
+          "then one for all": isHead ? `call_${i}` : "other",
           changes: `call_${i}_${sent++}`,
           late: sent++ === 1 ? `call_${i}` : undefined,
           "always 0": "0",
