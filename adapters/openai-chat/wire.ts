@@ -132,6 +132,8 @@ export interface WireError {
   readonly message?: string | null;
   readonly code?: string | number | null;
   readonly type?: string | null;
+  /** OpenRouter: the error of the server behind it. */
+  readonly metadata?: { readonly raw?: unknown } | null;
   /** Groq, with the code `tool_use_failed`: what the model wrote. */
   readonly failed_generation?: string | null;
   /** llama-box and some gateways wrap the error once more. */

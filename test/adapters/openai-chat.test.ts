@@ -384,6 +384,23 @@ describe("openaiChat.parser()", () => {
     ["a list of errors that are text", { errors: ["No."] }, "No."],
     ["an error that is only said to be one, beside its message", { error: true, message: "No." }, "No."],
     ["a status that is none of success", { choices: null, base_resp: { status_code: 1008, status_msg: "No." } }, "No."],
+    // https://github.com/OpenRouterTeam/ai-sdk-provider/pull/428
+    [
+      "an error of OpenRouter's, with that of the server behind it as JSON",
+      {
+        error: {
+          code: 400,
+          message: "No.",
+          metadata: { raw: '{"error":{"message":"Too long."}}', provider_name: "P" },
+        },
+      },
+      "No.: Too long.",
+    ],
+    ["the same as text", { error: { message: "No.", metadata: { raw: "Busy." } } }, "No.: Busy."],
+    ["the same as an object", { error: { message: "No.", metadata: { raw: { detail: "Busy." } } } }, "No.: Busy."],
+    ["the same said twice", { error: { message: "No: busy.", metadata: { raw: "busy" } } }, "No: busy."],
+    ["metadata of another kind", { error: { message: "No.", metadata: { reasons: ["x"], raw: {} } } }, "No."],
+    ["metadata that is text", { error: { message: "No.", metadata: "x" } }, "No."],
     ["an error with nothing but a code", { error: { code: 503 } }, "The provider reported the error 503."],
     [
       "an error with nothing but a type",
