@@ -79,7 +79,7 @@ export const openaiChat = defineAdapter({
   parse: <T extends Tool = Tool>(response: ChatResponse, options: ChatReadOptions<T> = {}) =>
     parseResponse<ChatEvent | ChatResponse, T>(reading(options), response, options),
   assistantMessage,
-  /** The result of one call: text as it is, anything else as JSON; `undefined` becomes `null`. */
+  /** The result of one call: text as it is, anything else, and blank text, as JSON; `undefined` becomes `null`. */
   toolResult,
   /** A call that was not executed or failed. The wire has no error flag: it is the JSON `{"error":"…"}`. */
   toolError,

@@ -35,7 +35,7 @@ export function assistantMessage(
   const native = (turn.native ?? {}) as NativeMessage;
   const legacy = turn.calls.find(isLegacy);
   const calls = turn.calls.filter((call) => call !== legacy);
-  const said = turn.text !== "" || turn.refusal !== "" || native.audio !== undefined || native.content !== undefined;
+  const said = !isBlank(turn.text) || turn.refusal !== "" || native.audio !== undefined || native.content !== undefined;
   if (!said && turn.calls.length === 0) return [];
 
   const message: ChatCompletionAssistantMessageParam = {
@@ -89,7 +89,12 @@ const REASONING = [
 ] as const;
 
 export const { toolResult, toolError, toolResults } = answers<ChatCompletionMessageParam>({
-  result: (use, output) => reply(use, outputText(output)),
+  result(use, output) {
+    const text = outputText(output);
+    // As JSON: GLM's API and gateways to Claude reject it as it is, and so all that follows in the conversation
+    // (https://github.com/earendil-works/pi/pull/3309).
+    return reply(use, isBlank(text) ? JSON.stringify(text) : text);
+  },
   // The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model mistakes for a result.
   error: (call, message) => reply(call, outputText({ error: message })),
 });
@@ -139,17 +144,25 @@ function contentOf(
   native: NativeMessage,
   reasoning: boolean,
 ): NonNullable<ChatCompletionAssistantMessageParam["content"]> | null {
-  if (native.content === undefined) return turn.text === "" ? null : turn.text;
+  // "text content blocks must contain non-whitespace text": https://github.com/anomalyco/opencode/issues/31259
+  const text = isBlank(turn.text) ? null : turn.text;
+  if (native.content === undefined) return text;
   let parts: readonly WirePart[] = native.content;
   // The list starts with the first list that came; text that is missing at its front came before it, as plain text.
   const listed = parts.reduce((length, part) => length + (isThought(part) ? 0 : (textOf(part.text) ?? "").length), 0);
   // The turn has less text than the list if calls were found in that text.
   const before = turn.text.slice(0, Math.max(0, turn.text.length - listed));
   if (before !== "") parts = [{ type: "text", text: before }, ...parts];
-  if (!reasoning) parts = parts.filter((part) => !isThought(part));
-  if (parts.every(({ type }) => type === "text")) return turn.text === "" ? null : turn.text;
+  parts = parts.filter((part) =>
+    isThought(part) ? reasoning : part.type !== "text" || !isBlank(textOf(part.text) ?? ""),
+  );
+  if (parts.every(({ type }) => type === "text")) return text;
   // Parts that only this server knows; it gets them back as it sent them.
   return parts as NonNullable<ChatCompletionAssistantMessageParam["content"]> & object;
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
 }
 
 function isLegacy({ metadata }: Pick<FailedCall, "metadata">): boolean {

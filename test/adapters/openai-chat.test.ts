@@ -832,6 +832,18 @@ describe("openaiChat.assistantMessage()", () => {
     ]);
   });
 
+  // https://github.com/anomalyco/opencode/issues/31259, https://github.com/posit-dev/chatlas/pull/305
+  it("leaves out text that is only white space: Claude behind a gateway refuses it", async () => {
+    const called = await read([delta({ content: "\n\n" }), calls(call(0, "{}")), end]);
+    expect([called.text, messageOf(called)["content"]]).toEqual(["\n\n", null]);
+    expect(openaiChat.assistantMessage(await read([delta({ content: " \n" }, "stop")]))).toEqual([]);
+    const thought = { type: "reasoning", summary: [{ type: "summary_text", text: "Hm." }] };
+    const parts = [thought, { type: "text", text: "" }];
+    const listed = await read([delta({ content: parts }), delta({ content: "\n" }), calls(call(0, "{}")), end]);
+    expect(messageOf(listed)["content"]).toEqual([thought]);
+    expect(openaiChat.assistantMessage(listed, { reasoning: false })).toMatchObject([{ content: null }]);
+  });
+
   it("gives Mistral its thinking parts back, and what stood before the list", async () => {
     const [message] = openaiChat.assistantMessage(await readFixture("mistral-thinking-parts"));
     expect(message).toMatchObject({
@@ -1000,6 +1012,9 @@ describe("openaiChat.toolResult(), toolError(), toolResults()", () => {
     ["text as it is", "21 °C", "21 °C"],
     ["anything else as JSON", { celsius: 21 }, '{"celsius":21}'],
     ["nothing as null", undefined, "null"],
+    // https://github.com/earendil-works/pi/pull/3309, https://github.com/earendil-works/pi/pull/8719
+    ["an empty text as JSON, which servers refuse as it is", "", '""'],
+    ["white space as JSON, too", "\r\n", '"\\r\\n"'],
   ])("sends %s", (_, output, content) => {
     expect(openaiChat.toolResult(use, output)).toEqual({ role: "tool", tool_call_id: "call_1", content });
   });
