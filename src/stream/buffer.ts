@@ -303,6 +303,9 @@ export class ToolBuffer {
 
   #settleAtEnd(state: CallState, finish: FinishReason | undefined): void {
     const { args } = state;
+    // An id alone, beside calls: https://github.com/BerriAI/litellm/pull/40040
+    if (state.name === null && args.isEmpty && state.metadata === undefined && this.#states.some(isNamed))
+      return void (state.isRetracted = true);
     if (!args.isClosed) {
       const isOpenEnded = args.isEmpty || args.custom;
       // An ending that is a cut does not vouch for arguments that do not show their own end.
@@ -349,6 +352,10 @@ export class ToolBuffer {
     if (this.#settled.length === 0) this.#settled = [outcome];
     else this.#settled.push(outcome);
   }
+}
+
+function isNamed({ name }: CallState): boolean {
+  return name !== null;
 }
 
 function isOpen({ outcome, isRetracted }: CallState): boolean {

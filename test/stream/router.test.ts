@@ -862,6 +862,16 @@ describe("finds the call of a chunk", () => {
         ["b", "g", {}],
       ],
     ],
+    // https://github.com/BerriAI/litellm/pull/40040
+    [
+      "an id alone at the end, which is no call",
+      [head(0, "a", "f", '{"x":1}'), head(0, "b", "g", "{}"), head(0, "c", "", "")],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", {}],
+      ],
+    ],
+    ["an id alone, and nothing else", [head(0, "a", "", "")], [["a", null, "unknown_tool"]]],
     ["no name at all", [head(0, "a", undefined, '{"x":1}')], [["a", null, "unknown_tool"]]],
     ["a fragment that belongs to nothing", [more(4, '{"x":1}')], [[null, null, "unknown_tool"]]],
   ])("%s", (_, chunks, calls) => {

@@ -57,7 +57,7 @@ export const chat = server({
     choice: fc.constantFrom(0, 0, "0", null, undefined),
     /** Several entries in one chunk. */
     isPacked: flag,
-    finish: fc.constantFrom("tool_calls", "stop", "twice", "beside", "early", "none"),
+    finish: fc.constantFrom("tool_calls", "stop", "twice", "beside", "beside an id", "early", "none"),
     areLists: flag,
     text: place,
     reasoning: fc.constantFrom("none", "reasoning", "reasoning_content", "both"),
@@ -170,7 +170,9 @@ export const chat = server({
     }
     let events = placed(calling, said, more.text, dice);
     if (more.reasoning !== "none") events = [...thought, ...events];
-    const end = choice({}, finish === "stop" ? "stop" : "tool_calls");
+    const stub = { index: 0, id: "stub", type: "function", function: { name: "", arguments: "" } };
+    const beside = finish === "beside an id" ? { tool_calls: [stub] } : {};
+    const end = choice(beside, finish === "stop" ? "stop" : "tool_calls");
     if (finish === "early") events = mixed(events, [end], dice);
     else if (finish !== "beside" && finish !== "none") events.push(end);
     if (finish === "twice") events.push(choice({ role: "assistant", content: "" }, "tool_calls"));
