@@ -128,6 +128,7 @@ interface SdkError {
   readonly requestID?: unknown;
   readonly rawResponse?: { readonly headers?: unknown } | null;
   readonly body?: unknown;
+  readonly error?: unknown;
 }
 
 function refusal(error: unknown): ToolError {
@@ -150,9 +151,9 @@ function statusOf(error: unknown): number | undefined {
 
 /** Some SDKs use the whole body as the message: extracts what the provider said in it. */
 function wordsOf(error: unknown): string {
-  const { body } = (error ?? {}) as SdkError;
+  const { body, error: inner } = (error ?? {}) as SdkError;
   const text = messageOf(error);
-  return (isObject(body) ? errorText(body) : undefined) ?? errorText(objectIn(text)) ?? text;
+  return errorText([body, inner].find(isObject)) ?? errorText(objectIn(text)) ?? text;
 }
 
 /** What the error of a refused request exposes of the response. */

@@ -1,5 +1,3 @@
-import { cut } from "../../src/errors.ts";
-import { jsonIn } from "../../src/json/index.ts";
 import { countOf, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import type { WireError, WireEvent } from "./wire.ts";
 
@@ -21,12 +19,8 @@ export function baseError({ base_resp: base }: WireEvent): WireError | undefined
 }
 
 export function errorMessage(error: WireError | string): string {
-  const { code, type, metadata } = error as WireError;
+  const { code, type } = error as WireError;
   const name = textOf(code) ?? countOf(code) ?? textOf(type);
   const noText = name === undefined ? "an error without a message" : `the error ${name}`;
-  const message = errorText(error) ?? `The provider reported ${noText}.`;
-  // OpenRouter: "Provider returned error", and here what that provider said, as text, often JSON, or as an object.
-  const raw = metadata?.raw;
-  const reason = errorText(typeof raw === "string" ? (jsonIn(raw) ?? raw) : raw);
-  return reason === undefined || message.includes(reason) ? message : `${message}: ${cut(reason, 500)}`;
+  return errorText(error) ?? `The provider reported ${noText}.`;
 }

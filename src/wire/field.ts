@@ -1,3 +1,6 @@
+import { cut } from "../errors.ts";
+import { jsonIn } from "../json/parse.ts";
+
 /** Reading fields of what a server sent. Servers send anything, so the type of a field is checked before it is read. */
 
 /** A string that is not empty. */
@@ -54,10 +57,17 @@ export function isNothing(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
-/** What an error says, at whatever depth a gateway has put it; of several errors the first. */
+/**
+ * What an error says, at whatever depth a gateway has put it; of several errors the first. A gateway that says little
+ * itself has the error of the server behind it in its metadata, as text, often JSON, or as an object.
+ */
 export function errorText(error: unknown): string | undefined {
   if (!isObject(error)) return textOf(error);
   if (Array.isArray(error)) return errorText(error[0]);
-  const { message, msg, error: inner, detail, errors } = error as { readonly [field: string]: unknown };
-  return errorText(message) ?? errorText(msg) ?? errorText(inner) ?? errorText(detail) ?? errorText(errors);
+  const { message, msg, error: inner, detail, errors, metadata } = error as { readonly [field: string]: unknown };
+  const said = errorText(message) ?? errorText(msg) ?? errorText(inner) ?? errorText(detail) ?? errorText(errors);
+  const raw = (metadata as { raw?: unknown } | null | undefined)?.raw;
+  const reason = errorText(typeof raw === "string" ? (jsonIn(raw) ?? raw) : raw);
+  if (reason === undefined || said?.includes(reason)) return said;
+  return said === undefined ? reason : `${said}: ${cut(reason, 500)}`;
 }

@@ -230,6 +230,22 @@ it("a request is refused at once, whatever the answer says", async () => {
   expect(error?.message).toMatch(/^The provider refused the request with status 400: \{/);
 });
 
+// https://github.com/open-webui/computer/issues/293
+it("a refusal by the server behind a gateway is told", async () => {
+  const error = {
+    code: 429,
+    message: "Provider returned error",
+    metadata: { raw: "Busy, retry.", provider_name: "P" },
+  };
+  const head = { "content-type": "application/json" };
+  const url = await endpoint((_, response) => void response.writeHead(429, head).end(JSON.stringify({ error })));
+  const model = openaiChat.model(new OpenAI({ apiKey: "none", baseURL: url, maxRetries: 0 }), { model: "m" });
+  const turn = await model.open({ messages: [{ role: "user", content: "Hi" }] }).done();
+  expect(turn.error?.message).toBe(
+    "The provider refused the request with status 429: Provider returned error: Busy, retry.",
+  );
+});
+
 it("a failure of the client is told, even one that has no text", async () => {
   const client = { chat: { completions: { create: () => Promise.reject(Object.create(null)) } } };
   const model = openaiChat.model(client as never, { model: "m" });
