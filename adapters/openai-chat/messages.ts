@@ -42,8 +42,11 @@ export function assistantMessage(
     role: "assistant",
     content: contentOf(turn, native, reasoning),
   };
-  // Next to calls or a refusal, every server accepts `null` for "no text"; alone it is rejected.
-  if (message.content === null && turn.calls.length === 0 && turn.refusal === "") message.content = "";
+  // Next to calls or a refusal, every server accepts `null` for "no text"; alone it is rejected, and by many so is "".
+  if (message.content === null && turn.calls.length === 0 && turn.refusal === "") {
+    if (native.audio === undefined) return [];
+    message.content = "";
+  }
   if (turn.refusal !== "") message.refusal = turn.refusal;
   if (native.audio !== undefined) message.audio = native.audio;
   if (legacy !== undefined) message.function_call = functionOf(legacy);

@@ -718,12 +718,16 @@ describe("openaiChat.assistantMessage()", () => {
     ]);
   });
 
-  it("has null for no text beside calls, an empty string where nothing but an empty answer came, and no message for nothing", async () => {
+  it("has null for no text beside calls, and no message for nothing, an empty text in a list, too", async () => {
     expect(openaiChat.assistantMessage(await read([calls(call(0, "{}")), end]))[0]).toMatchObject({ content: null });
     expect(openaiChat.assistantMessage(await read([delta({ content: [{ type: "text", text: "" }] }, "stop")]))).toEqual(
-      [{ role: "assistant", content: "" }],
+      [],
     );
     expect(openaiChat.assistantMessage(await read([delta({}, "stop")]))).toEqual([]);
+    const thought = await read([
+      delta({ content: [{ type: "thinking", thinking: [{ type: "text", text: "Hm." }] }] }, "stop"),
+    ]);
+    expect(openaiChat.assistantMessage(thought, { reasoning: false })).toEqual([]);
   });
 
   it("keeps a refusal", async () => {
