@@ -8,8 +8,9 @@ export function isError(error: unknown): error is WireError | string {
 }
 
 /** Whether an event is itself an error, not wrapped in a field. */
-export function isBareError({ object, choices, message, detail, errors }: WireEvent): boolean {
+export function isBareError({ object, choices, message, detail, errors, error_message: said }: WireEvent): boolean {
   if (object === "error") return true;
+  if (textOf(said) !== undefined && !choices?.length) return true;
   return isNothing(choices) && (textOf(message) ?? errorText(detail) ?? errorText(errors)) !== undefined;
 }
 

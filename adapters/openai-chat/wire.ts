@@ -24,6 +24,8 @@ export interface WireEvent {
   readonly detail?: unknown;
   /** The same for Cloudflare: `[{ code, message }]`. */
   readonly errors?: unknown;
+  /** The same for DeepInfra and Venice, beside `error_type`: https://github.com/NousResearch/hermes-agent/issues/65631 */
+  readonly error_message?: unknown;
 }
 
 export interface WireChoice {

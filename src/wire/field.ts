@@ -64,10 +64,14 @@ export function isNothing(value: unknown): value is null | undefined {
 export function errorText(error: unknown): string | undefined {
   if (!isObject(error)) return textOf(error);
   if (Array.isArray(error)) return errorText(error[0]);
-  const { message, msg, error: inner, detail, errors, metadata } = error as { readonly [field: string]: unknown };
-  const said = errorText(message) ?? errorText(msg) ?? errorText(inner) ?? errorText(detail) ?? errorText(errors);
+  const fields = error as { readonly [field: string]: unknown };
+  let said: string | undefined;
+  for (const field of ERROR_FIELDS) said ??= errorText(fields[field]);
+  const { metadata } = fields;
   const raw = (metadata as { raw?: unknown } | null | undefined)?.raw;
   const reason = errorText(typeof raw === "string" ? (jsonIn(raw) ?? raw) : raw);
   if (reason === undefined || said?.includes(reason)) return said;
   return said === undefined ? reason : `${said}: ${cut(reason, 500)}`;
 }
+
+const ERROR_FIELDS = ["message", "msg", "error", "detail", "errors", "error_message"] as const;

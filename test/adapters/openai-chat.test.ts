@@ -382,6 +382,8 @@ describe("openaiChat.parser()", () => {
       "No.",
     ],
     ["a list of errors that are text", { errors: ["No."] }, "No."],
+    ["a message and a type of an error", { choices: null, error_type: "BadRequestError", error_message: "No." }, "No."],
+    ["the same beside an empty list of choices", { choices: [], error_message: "No." }, "No."],
     ["an error that is only said to be one, beside its message", { error: true, message: "No." }, "No."],
     ["a status that is none of success", { choices: null, base_resp: { status_code: 1008, status_msg: "No." } }, "No."],
     // https://github.com/OpenRouterTeam/ai-sdk-provider/pull/428
@@ -412,7 +414,12 @@ describe("openaiChat.parser()", () => {
     expect(error).toMatchObject({ code: "provider_error", message });
   });
 
-  it.each([{ detail: null }, { detail: [] }, { result: {}, success: true, errors: [], messages: [] }])(
+  it.each([
+    { detail: null },
+    { detail: [] },
+    { result: {}, success: true, errors: [], messages: [] },
+    { choices: [], error_type: null, error_message: "" },
+  ])(
     "takes %j for no error",
     (event) => {
       expect(said([delta({ content: "x" }), event as ChatEvent, end]).map(([what]) => what)).toEqual([
@@ -434,6 +441,13 @@ describe("openaiChat.parser()", () => {
   it("takes a status of success for no error", () => {
     const event = delta({ content: "x" }, "stop", { base_resp: { status_code: 0, status_msg: "success" } });
     expect(said([event]).map(([what]) => what)).toEqual(["start", "text", "finish"]);
+  });
+
+  it("has no call that is whole but for the end of the turn, where an error came in its place", async () => {
+    const error = { choices: null, error_type: "BadRequestError", error_message: "No." };
+    const turn = await read([calls(call(0, '{"city": "Oslo"}')), error as ChatEvent, "[DONE]"]);
+    expect(turn.error).toMatchObject({ code: "provider_error", message: "No.", cause: error });
+    expect(turn.calls[0]!.outcome).toMatchObject({ code: "truncated" });
   });
 
   it("tells the raw error as the cause", async () => {
