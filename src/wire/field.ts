@@ -58,18 +58,20 @@ export function isNothing(value: unknown): value is null | undefined {
 }
 
 /**
- * What an error says, at whatever depth a gateway has put it; of several errors the first. A gateway that says little
- * itself has the error of the server behind it in its metadata, as text, often JSON, or as an object.
+ * What an error says, at whatever depth a gateway has put it, also as JSON in a text; of several errors the first. A
+ * gateway that says little itself has the error of the server behind it in its metadata (OpenRouter), or as the value
+ * that it could not read (https://github.com/vercel/ai/issues/18303).
  */
 export function errorText(error: unknown): string | undefined {
-  if (!isObject(error)) return textOf(error);
+  if (typeof error === "string")
+    return (/^\s*[[{]/.test(error) ? errorText(jsonIn(error)) : undefined) ?? textOf(error);
+  if (!isObject(error)) return undefined;
   if (Array.isArray(error)) return errorText(error[0]);
   const fields = error as { readonly [field: string]: unknown };
   let said: string | undefined;
   for (const field of ERROR_FIELDS) said ??= errorText(fields[field]);
-  const { metadata } = fields;
-  const raw = (metadata as { raw?: unknown } | null | undefined)?.raw;
-  const reason = errorText(typeof raw === "string" ? (jsonIn(raw) ?? raw) : raw);
+  const { metadata, value } = fields;
+  const reason = errorText((metadata as { raw?: unknown } | null | undefined)?.raw ?? (isObject(value) ? value : null));
   if (reason === undefined || said?.includes(reason)) return said;
   return said === undefined ? reason : `${said}: ${cut(reason, 500)}`;
 }

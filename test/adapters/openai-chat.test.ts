@@ -383,6 +383,17 @@ describe("openaiChat.parser()", () => {
     ],
     ["a list of errors that are text", { errors: ["No."] }, "No."],
     ["a message and a type of an error", { choices: null, error_type: "BadRequestError", error_message: "No." }, "No."],
+    ["the same as JSON", { error_type: "x", error_message: '{"error":{"message":"No."}}' }, "No."],
+    ["a message that is a JSON list", { error: { message: ' [{"error":{"code":429,"message":"No."}}]' } }, "No."],
+    ["a message that only looks like JSON", { error: { message: "[429] No." } }, "[429] No."],
+    ["a message that is JSON without a message", { error: { message: '{"a":1}' } }, '{"a":1}'],
+    [
+      "an error of Vercel's gateway, with what it got from the server behind it",
+      delta({}, null, {
+        error: { message: "No.", value: { error_type: "x", error_message: '{"error":{"message":"Too long."}}' } },
+      }),
+      "No.: Too long.",
+    ],
     ["the same beside an empty list of choices", { choices: [], error_message: "No." }, "No."],
     ["an error that is only said to be one, beside its message", { error: true, message: "No." }, "No."],
     ["a status that is none of success", { choices: null, base_resp: { status_code: 1008, status_msg: "No." } }, "No."],
@@ -419,16 +430,13 @@ describe("openaiChat.parser()", () => {
     { detail: [] },
     { result: {}, success: true, errors: [], messages: [] },
     { choices: [], error_type: null, error_message: "" },
-  ])(
-    "takes %j for no error",
-    (event) => {
-      expect(said([delta({ content: "x" }), event as ChatEvent, end]).map(([what]) => what)).toEqual([
-        "start",
-        "text",
-        "finish",
-      ]);
-    },
-  );
+  ])("takes %j for no error", (event) => {
+    expect(said([delta({ content: "x" }), event as ChatEvent, end]).map(([what]) => what)).toEqual([
+      "start",
+      "text",
+      "finish",
+    ]);
+  });
 
   it.each([null, "", {}, { message: "", code: null }])("takes an error of %j for none", (error) => {
     expect(said([delta({ content: "x" }, "stop", { error })]).map(([what]) => what)).toEqual([
