@@ -2,6 +2,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import { messageOf, ToolError, type Issue } from "../errors.ts";
 import { isPromise } from "../promise.ts";
 import { frozenJson, isObjectLike } from "./json.ts";
+import { changeAll } from "./subschemas.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /** True for a schema of a Standard Schema library. https://standardschema.dev */
@@ -105,10 +106,16 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   try {
     const target = "draft-2020-12";
     const options = libraryOptions[vendor];
-    return jsonSchema.input({ target, ...(options !== undefined && { libraryOptions: options }) });
+    const exported = jsonSchema.input({ target, ...(options !== undefined && { libraryOptions: options }) });
+    return vendor === "effect" ? changeAll(exported, withoutOpen) : exported;
   } catch (cause) {
     throw notAllSaid(vendor, messageOf(cause), { cause });
   }
+}
+
+/** effect exports every struct as open, and then drops what it does not know: a strict mode loses nothing by closing it. */
+function withoutOpen({ additionalProperties: others = true, ...node }: JsonSchema): JsonSchema {
+  return others === true ? node : { ...node, additionalProperties: others };
 }
 
 /** The error for a schema that contains what JSON cannot express. */
@@ -134,7 +141,7 @@ function nextStep(vendor: string, source: object): string {
     case "valibot":
       return "Give toStandardJsonSchema(schema) of @valibot/to-json-schema instead of the schema.";
     case "effect":
-      return "Give Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) instead of the schema (of effect 4).";
+      return "Give Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(Schema.toCodecJson(schema))) instead of the schema (of effect 4).";
     case "zod":
       return "_zod" in source
         ? 'Update zod to 4.2 or later. For zod/mini, from 4.3 on, give z.toJSONSchema(schema, { io: "input" }) (it keeps zod\'s own validation).'

@@ -245,6 +245,25 @@ it("takes a Schema made by hand as it is", () => {
   expect(toSchema(schema)).toBe(schema);
 });
 
+it("takes a struct of effect as one that may be closed: what it does not know, it drops", () => {
+  const struct = { type: "object", properties: { additionalProperties: { type: "string" } }, required: [] };
+  const exported = {
+    ...struct,
+    $defs: { Any: { type: "object", additionalProperties: {} }, Numbers: { additionalProperties: { type: "number" } } },
+  };
+  const open = { ...exported, additionalProperties: true, default: { additionalProperties: true } };
+  const standard = (vendor: string) => ({
+    "~standard": {
+      version: 1 as const,
+      vendor,
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: () => open, output: () => open },
+    },
+  });
+  expect(toSchema(standard("effect")).jsonSchema).toEqual({ ...exported, default: open.default });
+  expect(toSchema(standard("own")).jsonSchema).toEqual(open);
+});
+
 it("types a plain JSON Schema with jsonSchema<T>()", () => {
   const schema = jsonSchema<{ city: string }>({ type: "object" });
   expect(schema.validate({})).toEqual({ ok: true, value: {} });
@@ -326,7 +345,10 @@ it.each<[string, (convert: (text: string) => unknown) => SchemaSource]>([
 });
 
 describe("refuses, and says the next step:", () => {
-  const EFFECT_HINT = /Give Schema\.toStandardJSONSchemaV1\(Schema\.toStandardSchemaV1\(schema\)\) instead/;
+  // Its JSON Schema is of the codec for JSON, so that has to validate, too: else a date would be told as a string, and
+  // the string be refused.
+  const EFFECT_HINT =
+    /Give Schema\.toStandardJSONSchemaV1\(Schema\.toStandardSchemaV1\(Schema\.toCodecJson\(schema\)\)\) instead/;
   const effectSchema = (standard?: object) =>
     Object.assign(() => {}, {
       "~effect/Schema/Schema": "~effect/Schema/Schema",
