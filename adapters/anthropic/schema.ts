@@ -77,9 +77,11 @@ export const strict: readonly Rewrite[] = [
   foldAllOf,
   // Described as they were given: closing the objects in a condition would change its meaning.
   dropKeywords(["not", "if", "then", "else", "dependentSchemas"]),
-  typeArrayToAnyOf,
   // Before the keywords that may imply the type are dropped, and again after, for what lost all of its keywords.
   ensureType,
+  // A list of types next to a list of values fails the request ("Enum value 'low' does not match declared type
+  // '['string', 'null']'"), https://github.com/BerriAI/litellm/pull/37882
+  typeArrayToAnyOf,
   spreadUnions,
   flattenRootUnion,
   ensureObjectRoot,

@@ -501,7 +501,14 @@ const rows: Readonly<Record<string, Row>> = {
   "an enum of mixed values": property(
     { enum: ["a", 1, null] },
     {
-      ...each(["openai plain", ...CLOSED], { type: ["string", "integer", "null"], enum: ["a", 1, null] }),
+      ...each(["openai plain", "openai strict"], { type: ["string", "integer", "null"], enum: ["a", 1, null] }),
+      "anthropic strict": {
+        anyOf: [
+          { type: "string", enum: ["a"] },
+          { type: "integer", enum: [1] },
+          { type: "null", enum: [null] },
+        ],
+      },
       // "enum (for strings and numbers)"
       "google json-schema": { anyOf: [{ enum: ["a", 1] }, { type: "null" }] },
       "google schema": lossy(
@@ -627,7 +634,11 @@ const rows: Readonly<Record<string, Row>> = {
   "any value": property(
     {},
     {
-      ...each(CLOSED, lossy({ type: ["string", "number", "boolean", "null"] }, "ensureType")),
+      "openai strict": lossy({ type: ["string", "number", "boolean", "null"] }, "ensureType"),
+      "anthropic strict": lossy(
+        { anyOf: ["string", "number", "boolean", "null"].map((type) => ({ type })) },
+        "ensureType",
+      ),
       "google schema": lossy(
         { anyOf: ["string", "number", "boolean"].map((type) => ({ type, nullable: true })) },
         "ensureType",
