@@ -49,6 +49,7 @@ export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 128 
 export const plain: readonly Rewrite[] = [
   // First: a reference into a part that is merged or left out would lead nowhere.
   keepLocalRefs,
+  nullableToType,
   dropAnnotations(["$schema"]),
   listedItemsToPrefixItems,
   atRoot(refsAlone),

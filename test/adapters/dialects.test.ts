@@ -561,8 +561,25 @@ const rows: Readonly<Record<string, Row>> = {
   "null, as OpenAPI 3.0 has it": property(
     { type: "string", nullable: true },
     {
-      ...each(["openai strict", "google json-schema"], { type: ["string", "null"] }),
+      ...each(["openai plain", "openai strict", "anthropic plain", "google json-schema"], { type: ["string", "null"] }),
       ...each(["anthropic strict", "cohere strict"], { anyOf: [text, { type: "null" }] }),
+    },
+  ),
+
+  // In JSON Schema, null is none of the type then, and servers that compare the two refuse the request:
+  // https://github.com/tailcallhq/forgecode/pull/3727
+  "null in an enum, as OpenAPI 3.0 has it": property(
+    { type: "string", nullable: true, enum: ["a", null] },
+    {
+      ...each(["openai plain", "openai strict", "anthropic plain"], { type: ["string", "null"], enum: ["a", null] }),
+      ...each(["anthropic strict", "cohere strict"], {
+        anyOf: [
+          { type: "string", enum: ["a"] },
+          { type: "null", enum: [null] },
+        ],
+      }),
+      "google json-schema": { anyOf: [{ type: "string", enum: ["a"] }, { type: "null" }] },
+      "google schema": { type: "string", enum: ["a"], format: "enum", nullable: true },
     },
   ),
 

@@ -41,6 +41,7 @@ export function functionSchema(): readonly Rewrite[] {
       // First: a part that is left out for its pattern may be the target of a reference.
       keepLocalRefs,
       functionPatterns(),
+      nullableToType,
       dropAnnotations(["$schema", "$comment"]),
       listedItemsToPrefixItems,
       withoutBooleanSchemas,
