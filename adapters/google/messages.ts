@@ -1,9 +1,10 @@
 import { ToolCallError, type FailedCall } from "../../src/errors.ts";
+import { parseJson } from "../../src/json/index.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { isNothing } from "../../src/wire/field.ts";
-import { answers, checkTurn, outputText, outputValue, wireId } from "../../src/stream/history.ts";
+import { answers, checkTurn, outputText, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -70,7 +71,11 @@ function resultPart(use: ToolUse, result: unknown): GoogleFunctionResponsePart {
   const { note } = use;
   const { output, parts } = contentOf(result);
   const isMarked = output !== result;
-  const value = outputValue(output);
+  const text = outputText(output);
+  // The API takes a `$ref` for the name of a part, and refuses the request where there is none of this name: so a JSON
+  // Schema goes as text. https://github.com/vercel/ai/issues/14369
+  const isText = typeof output === "string" || (parts.length === 0 && text.includes('"$ref":"'));
+  const value = isText ? text : parseJson(text);
   const part = responsePart(use, { output: isMarked && note !== undefined ? { note, output: value } : value });
   if (parts.length > 0) part.functionResponse.parts = [...parts];
   return part;

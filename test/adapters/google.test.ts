@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { google, resultContent } from "../../adapters/google/index.ts";
-import type { GoogleEvent, WireFunctionCall, WirePart, WirePartialArg } from "../../adapters/google/wire.ts";
+import type {
+  GoogleEvent,
+  GoogleFunctionResponsePart,
+  WireFunctionCall,
+  WirePart,
+  WirePartialArg,
+} from "../../adapters/google/wire.ts";
 import type { StreamEvent, Turn } from "../../src/stream/events.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
@@ -855,6 +861,17 @@ describe("results", () => {
     expect(use({ output: 1, parts })).toMatchObject({
       functionResponse: { response: { output: { output: 1, parts } } },
     });
+  });
+
+  // https://github.com/NousResearch/hermes-agent/issues/93014
+  it("is text where a $ref in it can name no part", () => {
+    const schema = { properties: { a: { $ref: "#/$defs/A" } }, $defs: { A: {} } };
+    const output = (given: unknown) => (use(given) as GoogleFunctionResponsePart).functionResponse.response["output"];
+    expect(output(schema)).toBe('{"properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{}}}');
+    const others = [{ $ref: 1 }, { $ref: {} }, { text: '{"$ref":"x"}' }, "$ref"];
+    expect(output(others)).toEqual(others);
+    const parts = [{ inlineData: { mimeType: "image/png", data: "AAAA", displayName: "chart" } }];
+    expect(output(resultContent({ image: { $ref: "chart" } }, parts))).toEqual({ image: { $ref: "chart" } });
   });
 
   it("refuses what has no JSON form", () => {
