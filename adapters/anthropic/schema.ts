@@ -27,6 +27,7 @@ import {
   spreadUnions,
   tuplesToArrays,
   typeArrayToAnyOf,
+  typedValues,
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
@@ -50,6 +51,7 @@ export const plain: readonly Rewrite[] = [
   // First: a reference into a part that is merged or left out would lead nowhere.
   keepLocalRefs,
   nullableToType,
+  typedValues,
   dropAnnotations(["$schema"]),
   listedItemsToPrefixItems,
   atRoot(refsAlone),

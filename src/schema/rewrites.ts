@@ -21,6 +21,7 @@ export {
   listedItemsToPrefixItems,
   stringEnums,
   tuplesToArrays,
+  typedValues,
   withoutBooleanSchemas,
 } from "./rewrites/values.ts";
 export {

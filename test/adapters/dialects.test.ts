@@ -175,12 +175,12 @@ const rows: Readonly<Record<string, Row>> = {
   "a record with listed names": property(
     { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: integer, required: ["a"] },
     {
-      "openai plain": {
+      ...each(["openai plain", "anthropic plain"], {
         type: "object",
         propertyNames: { type: "string", enum: ["a", "b"] },
         additionalProperties: integer,
         required: ["a"],
-      },
+      }),
       "openai strict": closed({ a: integer, b: { type: ["integer", "null"] } }),
       ...each(["anthropic strict", "google json-schema", "cohere strict"], closed({ a: integer, b: integer }, ["a"])),
       "google schema": object({ a: integer, b: integer }, ["a"]),
@@ -403,12 +403,12 @@ const rows: Readonly<Record<string, Row>> = {
   "a discriminated union": property(
     { oneOf: [circle, square] },
     {
-      "openai plain": {
+      ...each(["openai plain", "anthropic plain"], {
         oneOf: [
           object({ kind: { type: "string", const: "circle" }, radius: number }),
           object({ kind: { type: "string", const: "square" }, side: number }),
         ],
-      },
+      }),
       "openai strict": {
         anyOf: [
           closed({ kind: { type: "string", enum: ["circle"] }, radius: number }),
@@ -501,7 +501,7 @@ const rows: Readonly<Record<string, Row>> = {
   "an enum of mixed values": property(
     { enum: ["a", 1, null] },
     {
-      ...each(["openai plain", "openai strict"], { type: ["string", "integer", "null"], enum: ["a", 1, null] }),
+      "openai strict": { type: ["string", "integer", "null"], enum: ["a", 1, null] },
       "anthropic strict": {
         anyOf: [
           { type: "string", enum: ["a"] },
@@ -535,8 +535,34 @@ const rows: Readonly<Record<string, Row>> = {
     { const: "x" },
     {
       ...each(["openai strict", "google json-schema"], { type: "string", enum: ["x"] }),
-      ...each(["openai plain", "anthropic strict"], { type: "string", const: "x" }),
+      ...each(["openai plain", "anthropic plain", "anthropic strict"], { type: "string", const: "x" }),
       "google schema": { type: "string", format: "enum", enum: ["x"] },
+    },
+  ),
+
+  "an enum without a type": property(
+    { enum: ["a", "b"] },
+    {
+      ...each(["openai plain", "openai strict", "anthropic plain", "anthropic strict", "google json-schema"], {
+        type: "string",
+        enum: ["a", "b"],
+      }),
+      "google schema": { type: "string", format: "enum", enum: ["a", "b"] },
+    },
+  ),
+
+  "a nullable enum without a type": property(
+    { enum: ["a", null] },
+    {
+      ...each(["openai plain", "openai strict", "anthropic plain"], { type: ["string", "null"], enum: ["a", null] }),
+      "anthropic strict": {
+        anyOf: [
+          { type: "string", enum: ["a"] },
+          { type: "null", enum: [null] },
+        ],
+      },
+      "google json-schema": { anyOf: [{ type: "string", enum: ["a"] }, { type: "null" }] },
+      "google schema": { type: "string", format: "enum", enum: ["a"], nullable: true },
     },
   ),
 
@@ -544,7 +570,7 @@ const rows: Readonly<Record<string, Row>> = {
     { const: null },
     {
       "openai strict": { type: "null", enum: [null] },
-      ...each(["openai plain", "anthropic strict"], { type: "null", const: null }),
+      ...each(["openai plain", "anthropic plain", "anthropic strict"], { type: "null", const: null }),
       "google json-schema": { type: "null" },
       "google schema": lossy({ type: "null", description: "(one of: [null])" }, "unsupported:enum"),
     },
@@ -597,10 +623,10 @@ const rows: Readonly<Record<string, Row>> = {
   "the discriminator of OpenAPI": property(
     { oneOf: [object({ k: { const: "a" } }), object({ k: { const: "b" } })], discriminator: { propertyName: "k" } },
     {
-      "openai plain": {
-        oneOf: [object({ k: { type: "string", const: "a" } }), object({ k: { type: "string", const: "b" } })],
+      ...each(["openai plain", "anthropic plain"], {
+        oneOf: ["a", "b"].map((k) => object({ k: { type: "string", const: k } })),
         discriminator: { propertyName: "k" },
-      },
+      }),
       "openai strict": {
         anyOf: [closed({ k: { type: "string", enum: ["a"] } }), closed({ k: { type: "string", enum: ["b"] } })],
       },
@@ -897,19 +923,23 @@ const rows: Readonly<Record<string, Row>> = {
       $defs: { S: { enum: ["s", "l"] } },
     },
     {
-      "openai plain": {
-        ...object({ a: { description: "A size.", allOf: [{ $ref: "#/$defs/S" }] } }),
-        $defs: { S: { type: "string", enum: ["s", "l"] } },
-      },
       "openai strict": {
         ...closed({ a: { description: "A size.", anyOf: [{ $ref: "#/$defs/S" }] } }),
         $defs: { S: { type: "string", enum: ["s", "l"] } },
       },
       "anthropic strict": closed({ a: { description: "A size.", type: "string", enum: ["s", "l"] } }),
-      ...each(["google json-schema", "cohere strict"], {
+      ...each(["openai plain", "anthropic plain"], {
+        ...object({ a: { description: "A size.", allOf: [{ $ref: "#/$defs/S" }] } }),
+        $defs: { S: { type: "string", enum: ["s", "l"] } },
+      }),
+      "google json-schema": {
+        ...object({ a: { description: "A size.", anyOf: [{ $ref: "#/$defs/S" }] } }),
+        $defs: { S: { type: "string", enum: ["s", "l"] } },
+      },
+      "cohere strict": {
         ...object({ a: { description: "A size.", anyOf: [{ $ref: "#/$defs/S" }] } }),
         $defs: { S: { enum: ["s", "l"] } },
-      }),
+      },
       "google schema": object({
         a: { description: "A size.", type: "string", enum: ["s", "l"], format: "enum" },
       }),

@@ -77,7 +77,7 @@ describe("tools", () => {
   it.each<[string, unknown, unknown, string[]]>([
     ["a nullable string stays", { type: ["string", "null"] }, { type: ["string", "null"] }, []],
     ["a constant becomes a list", { const: "x" }, { type: "string", enum: ["x"] }, []],
-    ["numbers may be listed", { enum: [1, 2] }, { enum: [1, 2] }, []],
+    ["numbers may be listed", { enum: [1, 2] }, { type: "integer", enum: [1, 2] }, []],
     [
       "a null that the type does not take is no value",
       { type: "string", enum: ["a", null] },

@@ -33,6 +33,7 @@ const {
   stringEnums,
   tuplesToArrays,
   typeArrayToAnyOf,
+  typedValues,
   withoutBooleanSchemas,
 } = rewrites;
 
@@ -1071,6 +1072,19 @@ it("a schema of the common kind loses nothing in a strict list", () => {
   expect(losses).toEqual([]);
   expect(lowerSchema(lowered, strict)).toEqual({ schema: lowered, losses: [] });
 });
+
+table("typedValues", [
+  ["names the type of a constant", typedValues, { const: 1 }, { type: "integer", const: 1 }],
+  [
+    "names the one of a list, and null",
+    typedValues,
+    { enum: ["a", null] },
+    { type: ["string", "null"], enum: ["a", null] },
+  ],
+  ["leaves a list of several types", typedValues, { enum: ["a", 1] }, { enum: ["a", 1] }],
+  ["leaves a type that is named", typedValues, { type: "number", const: 1 }, { type: "number", const: 1 }],
+  ["leaves an empty list, whose values have no type", typedValues, { enum: [] }, { enum: [] }],
+]);
 
 table("listedItemsToPrefixItems", [
   [

@@ -12,7 +12,7 @@ import { ensureObjectRoot, listedNamesToProperties, requireDeclared } from "./ob
 import { keepPatterns } from "./patterns.ts";
 import { keepLocalRefs, refsAlone } from "./refs.ts";
 import { flattenRootUnion, oneOfToAnyOf } from "./unions.ts";
-import { constToEnum, listedItemsToPrefixItems, stringEnums, withoutBooleanSchemas } from "./values.ts";
+import { constToEnum, listedItemsToPrefixItems, stringEnums, typedValues, withoutBooleanSchemas } from "./values.ts";
 
 /**
  * JSON Schema for a server that silently ignores what it does not read: that is moved into the description, where the
@@ -39,6 +39,7 @@ export function describedSchema(): readonly Rewrite[] {
     refsAlone,
     oneOfToAnyOf,
     constToEnum,
+    typedValues,
     listedValues,
     inclusiveBounds,
     keepPatterns(() => false),

@@ -16,7 +16,7 @@ import {
   ensureType,
   listedItemsToPrefixItems,
   tuplesToArrays,
-  typeLiterals,
+  typedValues,
   withoutBooleanSchemas,
 } from "./values.ts";
 
@@ -42,6 +42,7 @@ export function functionSchema(): readonly Rewrite[] {
       keepLocalRefs,
       functionPatterns(),
       nullableToType,
+      typedValues,
       dropAnnotations(["$schema", "$comment"]),
       listedItemsToPrefixItems,
       withoutBooleanSchemas,
@@ -52,7 +53,6 @@ export function functionSchema(): readonly Rewrite[] {
       atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
       ensureItems,
       ensureObjectRoot,
-      typeLiterals,
       completeBranches,
       // A part that was merged into the root may have held the last reference to a definition.
       keepLocalRefs,

@@ -18,6 +18,20 @@ export const constToEnum: Rewrite = {
 };
 
 /**
+ * A constant or a list of values names its type, also if null is one of them. No loss: some servers refuse the request
+ * for one without ("type is not defined", https://github.com/earendil-works/pi/issues/4138).
+ */
+export const typedValues: Rewrite = {
+  name: "typedValues",
+  apply(node) {
+    const values = literals(node);
+    if (!values?.length || typesOf(node).length > 0) return node;
+    const types = [...new Set(values.map(typeOfValue))];
+    return types.filter((type) => type !== "null").length < 2 ? { type: oneOrAll(types), ...node } : node;
+  },
+};
+
+/**
  * Leaves `enum` to strings that are not empty, for dialects whose enums hold nothing else. Other values are a loss: the
  * type is kept, and the description lists the values. As strings they would come back as strings, which only a coercing
  * tool could take; and a list without its empty string would no longer allow it.
@@ -46,18 +60,6 @@ export const ensureType: Rewrite = {
     if (types.length > 0) return { type: oneOrAll(types), ...node };
     lose("A value of any type cannot be expressed.");
     return { type: ["string", "number", "boolean", "null"], ...node };
-  },
-};
-
-/**
- * Listed values and constants get a type, if none is named: Kimi's API rejects a list without one ("type is not
- * defined", https://github.com/anomalyco/opencode/issues/40127).
- */
-export const typeLiterals: Rewrite = {
-  name: "typeLiterals",
-  apply(node) {
-    const hasType = node["type"] !== undefined || !literals(node)?.length;
-    return hasType ? node : { type: oneOrAll(impliedTypes(node)), ...node };
   },
 };
 
