@@ -45,26 +45,34 @@ function exportJsonSchema(schema: object): Record<string, unknown> {
       return ignoreOverride;
     },
   });
-  return withPrefixItems(exported) as Record<string, unknown>;
+  // A default may be a Date, and a bound a bigint.
+  const json = JSON.stringify(exported, (_, value) => (typeof value === "bigint" ? Number(value) : value));
+  return in2020(JSON.parse(json)) as Record<string, unknown>;
 }
 
-/** Tuples in their 2020-12 form: `items` and `additionalItems` became `prefixItems` and `items`. */
-function withPrefixItems(schema: unknown, isMap = false): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => withPrefixItems(one));
+/**
+ * Tuples in their 2020-12 form: `items` and `additionalItems` became `prefixItems` and `items`. Bounds too:
+ * `.positive()` is exported as `minimum: 0` with `exclusiveMinimum: true`, as draft 4 had it.
+ */
+function in2020(schema: unknown, isMap = false): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => in2020(one));
   if (!isRecord(schema)) return schema;
   const copy = {};
   for (const [key, value] of Object.entries(schema)) {
-    if (isMap) setOwn(copy, key, withPrefixItems(value)); // a property may be called `items`
+    if (isMap) setOwn(copy, key, in2020(value)); // a property may be called `items`
     else if (key === "default" || key === "const" || key === "enum") setOwn(copy, key, value);
     else if (key === "$ref") setOwn(copy, key, throughPrefixItems(String(value)));
-    else setOwn(copy, newName(key, value), withPrefixItems(value, key === "properties"));
+    else if (value !== true || !key.startsWith("exclusive"))
+      setOwn(copy, newName(key, value, schema), in2020(value, key === "properties"));
   }
   return copy;
 }
 
-function newName(keyword: string, value: unknown): string {
+function newName(keyword: string, value: unknown, schema: Readonly<Record<string, unknown>>): string {
   if (keyword === "items" && Array.isArray(value)) return "prefixItems";
-  return keyword === "additionalItems" ? "items" : keyword;
+  if (keyword === "additionalItems") return "items";
+  const open = keyword.replace(/^m/, "exclusiveM");
+  return schema[open] === true ? open : keyword;
 }
 
 function throughPrefixItems(ref: string): string {

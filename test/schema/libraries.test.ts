@@ -445,6 +445,24 @@ describe("refuses, and says the next step:", () => {
   });
 });
 
+it("writes the open bounds of zod 3 as numbers", () => {
+  const { jsonSchema: made } = zod3(
+    z3.object({ id: z3.number().int().positive(), share: z3.number().min(0).lt(1), debt: z3.number().negative() }),
+  );
+  expect(made["properties"]).toEqual({
+    id: { type: "integer", exclusiveMinimum: 0 },
+    share: { type: "number", minimum: 0, exclusiveMaximum: 1 },
+    debt: { type: "number", exclusiveMaximum: 0 },
+  });
+});
+
+it("writes dates and bigints in a zod 3 schema as JSON has them", () => {
+  const { jsonSchema: made } = zod3(
+    z3.object({ at: z3.coerce.date().default(() => new Date(0)), size: z3.coerce.bigint().min(5n) }),
+  );
+  expect(made["properties"]).toMatchObject({ at: { default: "1970-01-01T00:00:00.000Z" }, size: { minimum: 5 } });
+});
+
 it("writes the tuples of zod 3 as 2020-12 does, references into them too", () => {
   const point = z3.object({ x: z3.number() });
   const { jsonSchema: made } = zod3(
