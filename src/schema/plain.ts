@@ -6,6 +6,7 @@ import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
 import { checkKeywords, checkReferences, placesIn, prepare } from "./plain-prepare.ts";
 import { guardUnions, limitWork, TooMuchWork } from "./plain-unions.ts";
+import { withFullRefs } from "./refs.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /**
@@ -30,15 +31,17 @@ export function plainSchema(source: JsonSchema): Schema {
 function checkedSchema(source: JsonSchema): Schema {
   const { $schema: dialect = "", ...rest } = frozenJson(source) as Record<string, unknown>;
   const isDraft4 = String(dialect).includes("draft-04");
-  const jsonSchema: JsonSchema = Object.freeze(isDraft4 ? (frozenJson(fromDraft4(rest)) as JsonSchema) : rest);
-  checkKeywords(jsonSchema);
+  const stated: JsonSchema = Object.freeze(isDraft4 ? (frozenJson(fromDraft4(rest)) as JsonSchema) : rest);
+  checkKeywords(stated);
   const draft = draftOf(String(dialect));
-  const prepared = prepare(jsonSchema, placesIn(jsonSchema)) as CheckedSchema;
+  const prepared = prepare(stated, placesIn(stated)) as CheckedSchema;
   let longLists = 0;
   let onLongList: CheckedSchema | boolean = MARK;
   const known = Object.defineProperty(references(prepared), LONG_LIST, { get: () => (longLists++, onLongList) });
   checkReferences(prepared, known);
   guardUnions(prepared, known, draft);
+  const full = withFullRefs(stated);
+  const jsonSchema = full === stated ? stated : (frozenJson(full) as JsonSchema);
 
   return Object.freeze({ jsonSchema, validate: check });
 

@@ -1,7 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { toSchema, type JsonSchema } from "../../src/schema/index.ts";
+import { coerce, toSchema, type JsonSchema } from "../../src/schema/index.ts";
+import { lowerSchema } from "../../src/schema/lower.ts";
+import { keepLocalRefs } from "../../src/schema/rewrites.ts";
 import { busyMs } from "../busy-ms.ts";
 
 const order: JsonSchema = {
@@ -510,6 +512,38 @@ describe("drafts", () => {
       "b: must be a number, got a string",
       "c: must be a boolean, got a number",
     ]);
+  });
+
+  // Bundled schemas: https://json-schema.org/draft/2020-12/json-schema-core#section-9.3
+  it("finds what a reference in a part with its own $id means there, and shows just that", () => {
+    const $id = "https://example.com/size";
+    const size = (link: (ref: string) => string) => ({
+      $id,
+      properties: {
+        width: { $ref: link("#/$defs/unit") },
+        inside: { $ref: link("#") },
+        depth: { $ref: link("#deep") },
+      },
+      $defs: { unit: { type: "number" }, deep: { $anchor: "deep", type: "integer" } },
+    });
+    const schema = (link: (ref: string) => string) => ({
+      $id: "https://example.com/order",
+      properties: { size: { $ref: $id }, unit: { $ref: "#/$defs/unit" } },
+      $defs: { unit: { type: "string" }, size: size(link) },
+    });
+    const given = schema((ref) => ref);
+    expect(issues(given, { unit: "cm", size: { width: 1.5, inside: { width: 2 }, depth: 3 } })).toEqual([]);
+    expect(issues(given, { unit: "cm", size: { width: "2" } })).toEqual(["size.width: must be a number, got a string"]);
+    expect(toSchema(given).jsonSchema).toEqual(schema((ref) => $id + ref));
+    const { properties, $defs } = lowerSchema(toSchema(given).jsonSchema, [keepLocalRefs]).schema;
+    expect(properties).toEqual({ size: { $ref: "#/$defs/size" }, unit: { $ref: "#/$defs/unit" } });
+    expect($defs).toMatchObject({
+      unit: { type: "string" },
+      size: { properties: { width: { $ref: "#/$defs/unit_2" }, inside: { $ref: "#/$defs/size" } } },
+      unit_2: { type: "number" },
+      deep: { type: "integer" },
+    });
+    expect(coerce({ size: { width: "2" } }, toSchema(given).jsonSchema).value).toEqual({ size: { width: 2 } });
   });
 
   it("reads what references lead to in the components of OpenAPI as any other schema", () => {
