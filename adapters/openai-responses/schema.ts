@@ -11,7 +11,14 @@ import type {
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { lowerSchema } from "../../src/schema/lower.ts";
-import { functionPatterns, functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
+import {
+  functionPatterns,
+  functionSchema,
+  isFreeText,
+  keepLocalRefs,
+  listedItemsToPrefixItems,
+  strictFunctionSchema,
+} from "../../src/schema/rewrites.ts";
 import { freeTextNames, lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
@@ -47,12 +54,15 @@ export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool
         strict,
         // It describes results that are JSON; a string is sent as it is.
         ...(outputSchema?.jsonSchema["type"] === "object" && {
-          output_schema: lowerSchema(outputSchema.jsonSchema, [functionPatterns()]).schema,
+          output_schema: lowerSchema(outputSchema.jsonSchema, outputRewrites).schema,
         }),
       };
     },
   });
 }
+
+/** What would make the schema of an input fail the request, in any place. */
+const outputRewrites = [keepLocalRefs, functionPatterns(), listedItemsToPrefixItems];
 
 /** A type rather than an interface, so that it is assignable to a record of unknown fields. */
 export type ToolChoiceFields = {

@@ -1778,6 +1778,21 @@ describe("tools()", () => {
     expect(JSON.stringify(openaiResponses.tools([tool], { onLoss: "ignore" }))).not.toContain('"pattern":');
   });
 
+  it("says tuples and references in the schema of results as in that of the input", () => {
+    const schema = {
+      type: "object",
+      properties: { at: { type: "array", items: [{ $ref: "Size" }] } },
+      definitions: { size: { $id: "Size", type: "number" } },
+    };
+    const tool = defineTool({ name: "a", inputSchema: schema, outputSchema: schema, execute: (given) => given });
+    const lowered = {
+      type: "object",
+      properties: { at: { type: "array", prefixItems: [{ $ref: "#/$defs/Size" }] } },
+      $defs: { Size: { type: "number" } },
+    };
+    expect(openaiResponses.tools([tool])).toMatchObject([{ output_schema: lowered }]);
+  });
+
   it("keeps a union off the root, where the API refuses it in either mode", () => {
     const inputSchema = z.union([
       z.object({ kind: z.literal("a"), n: z.number() }),
