@@ -2,11 +2,11 @@ import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft }
 import { isToolError, messageOf, ToolError, type Issue } from "../errors.ts";
 import { fromDraft4 } from "./draft4.ts";
 import { copyJson, frozenJson } from "./json.ts";
+import { inPlainForm } from "./plain-form.ts";
 import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
 import { checkKeywords, checkReferences, placesIn, prepare } from "./plain-prepare.ts";
 import { guardUnions, limitWork, TooMuchWork } from "./plain-unions.ts";
-import { withFullRefs } from "./refs.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /**
@@ -40,8 +40,8 @@ function checkedSchema(source: JsonSchema): Schema {
   const known = Object.defineProperty(references(prepared), LONG_LIST, { get: () => (longLists++, onLongList) });
   checkReferences(prepared, known);
   guardUnions(prepared, known, draft);
-  const full = withFullRefs(stated);
-  const jsonSchema = full === stated ? stated : (frozenJson(full) as JsonSchema);
+  const plain = inPlainForm(stated);
+  const jsonSchema = plain === stated ? stated : (frozenJson(plain) as JsonSchema);
 
   return Object.freeze({ jsonSchema, validate: check });
 

@@ -1,7 +1,7 @@
 import { isRecord } from "./json.ts";
 import { once } from "./once.ts";
 import { followPointer } from "./pointer.ts";
-import { eachSubschema, mapSubschemas, walkSchema } from "./subschemas.ts";
+import { eachSubschema, walkSchema } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
@@ -17,20 +17,6 @@ export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefine
   if (value === true) return {};
   if (value === false) return { not: {} };
   return isRecord(value) ? value : undefined;
-}
-
-/**
- * The schema with every `$ref` as {@link resolveRef} reads it: `#/…` in a part with an `$id` of its own starts from that
- * part, so the `$id` is put in front. The same object if nothing changes.
- */
-export function withFullRefs(root: JsonSchema): JsonSchema {
-  const visit = (node: JsonSchema, base: string): JsonSchema => {
-    const { $id, $ref } = node;
-    const own = node !== root && typeof $id === "string" && !$id.startsWith("#") ? $id.replace(/#$/, "") : base;
-    const inside = mapSubschemas(node, (child) => visit(child, own));
-    return own !== "" && typeof $ref === "string" && $ref.startsWith("#") ? { ...inside, $ref: own + $ref } : inside;
-  };
-  return visit(root, "");
 }
 
 /**

@@ -546,6 +546,24 @@ describe("drafts", () => {
     expect(coerce({ size: { width: "2" } }, toSchema(given).jsonSchema).value).toEqual({ size: { width: 2 } });
   });
 
+  // as TypeBox 0 and 1 write it, the latter also next to an empty list of properties, and others
+  it.each(["^(.*)$", "^.*$", ".*"])("says a record of any names as such: %s", (any) => {
+    const record = { type: "object", patternProperties: { [any]: { type: "number" } } };
+    const { jsonSchema, validate } = toSchema({ properties: { a: record, b: { ...record, properties: {} } } });
+    const said = { type: "object", additionalProperties: { type: "number" } };
+    expect(jsonSchema).toEqual({ properties: { a: said, b: { ...said, properties: {} } } });
+    expect(coerce({ a: { x: "1" } }, jsonSchema).value).toEqual({ a: { x: 1 } });
+    expect(validate({ a: { x: "1" } })).toMatchObject({ ok: false });
+  });
+
+  it.each([
+    { patternProperties: { "^x.*$": { type: "number" } } },
+    { patternProperties: { "^.*$": { type: "number" }, "^x": {} } },
+    { patternProperties: { "^.*$": { type: "number" } }, properties: { a: {} } },
+  ])("leaves other patterns of names: %j", (schema) => {
+    expect(toSchema(schema).jsonSchema).toEqual(schema);
+  });
+
   it("reads what references lead to in the components of OpenAPI as any other schema", () => {
     const schema = (pattern: string) => ({
       properties: { mail: { $ref: "#/components/schemas/e-mail%20~1x" }, any: { $ref: "#/components/schemas/any" } },

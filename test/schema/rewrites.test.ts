@@ -1103,18 +1103,6 @@ table("listedItemsToPrefixItems", [
 
 table("listedNamesToProperties", [
   [
-    "says a record of any names as such",
-    listedNamesToProperties,
-    { type: "object", patternProperties: { "^(.*)$": num } },
-    { type: "object", additionalProperties: num },
-  ],
-  [
-    "leaves a pattern of any names where properties are named, too",
-    listedNamesToProperties,
-    object({ a: str }, { patternProperties: { "^(.*)$": { minLength: 1 } } }),
-    object({ a: str }, { patternProperties: { "^(.*)$": { minLength: 1 } } }),
-  ],
-  [
     "makes properties of the names",
     listedNamesToProperties,
     { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: num, required: ["a"] },

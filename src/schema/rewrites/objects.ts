@@ -7,8 +7,7 @@ import { nullableProperty } from "./nullability.ts";
 import { isObjectNode, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
- * A record with listed names (`z.record(z.enum(["a", "b"]), …)`) becomes an object with these properties; TypeBox's
- * form of a record with any names becomes `additionalProperties`. No loss.
+ * A record with listed names (`z.record(z.enum(["a", "b"]), …)`) becomes an object with these properties. No loss.
  */
 export const listedNamesToProperties: Rewrite = {
   name: "listedNamesToProperties",
@@ -16,8 +15,6 @@ export const listedNamesToProperties: Rewrite = {
     const { propertyNames: _, additionalProperties: value = true, patternProperties, ...rest } = node;
     const names = listedNames(node);
     const stated = propertiesOf(node);
-    if (isRecord(patternProperties) && Object.keys(patternProperties).join() === "^(.*)$" && !node["properties"])
-      return { ...without(node, ["patternProperties"]), additionalProperties: patternProperties["^(.*)$"] };
     if (names === undefined || !names.every((name) => typeof name === "string")) return node;
     if (patternProperties !== undefined || !Object.keys(stated).every((name) => names.includes(name))) return node;
     const properties = names.map((name) => [name, getOwn(stated, name) ?? value]);
