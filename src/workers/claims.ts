@@ -1,4 +1,5 @@
 import { create } from "../store/create.ts";
+import { BRIEFLY, putSurely } from "../store/outlast.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { JobResult } from "./job.ts";
 
@@ -29,8 +30,9 @@ export async function claim(store: Store, idempotencyKey: string, worker: string
     if (own !== undefined) {
       return {
         status: "yours",
+        // Without it, the outcome is unknown to whoever is given the job again.
         async end(end) {
-          await store.put<Claim>(key, { ...end, at: Date.now() }, { expectedVersion: own.version });
+          await putSurely<Claim>(store, key, { ...end, at: Date.now() }, own.version, BRIEFLY);
         },
       };
     }

@@ -90,6 +90,21 @@ describe("a write", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it.each([
+    ["result", () => 7],
+    ["failure", () => Promise.reject(new Error("no"))],
+  ])("has its %s on record though the store fails for a moment", async (_, execute) => {
+    const { work, ran, store, record } = setUp({ execute });
+    let failures = 0;
+    const isDown = (verb: string) => verb === "put" && ran.length > 0 && ++failures <= 2;
+    const first = await work({}, { store: failing(store, (verb) => (isDown(verb) ? down() : undefined)) }).catch(
+      String,
+    );
+    expect(await record()).not.toMatchObject({ status: "started" });
+    expect(await work({ attempt: 2 }).catch(String)).toEqual(first);
+    expect(ran).toHaveLength(1);
+  });
+
   it("has its failure though that cannot be recorded, and is not begun again then", async () => {
     const { work, ran, store } = setUp({ execute: () => Promise.reject(new Error("no")) });
     const broken = { store: failing(store, (verb) => (verb === "put" && ran.length > 0 ? down() : undefined)) };
