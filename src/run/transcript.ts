@@ -37,6 +37,8 @@ interface AssistantEntry extends EntryBase {
 export interface TranscriptCall {
   /** The invocation id: that of `pendingToolCalls`, approvals and events. */
   readonly id: string;
+  /** The key for the executor's `undo()` and `action()`, of a call that it has on record. */
+  readonly actionId?: string;
   /** `null` if the model gave none. */
   readonly name: string | null;
   /** Validated, as plain JSON; if there is no valid input, the text that the model wrote. */
@@ -51,7 +53,7 @@ export interface TranscriptCall {
 }
 
 /** What is on record of a call besides its outcome. */
-type CallResult = Pick<ActionInfo, "output" | "editedInput">;
+type CallResult = Partial<Pick<ActionInfo, "actionId" | "output" | "editedInput">>;
 
 /** A conversation as far as it is stored, without turns that were requested again. */
 export async function transcriptOf(deps: RunDeps, { head, rows }: RunState): Promise<TranscriptEntry[]> {
@@ -111,11 +113,12 @@ function turnEntry(
 function callOf(
   { invocationId: id, name, input, argsText }: CallRecord,
   outcomes: readonly OutcomeRecord[],
-  { output, editedInput }: CallResult = {},
+  { actionId, output, editedInput }: CallResult = {},
 ): TranscriptCall {
   const { status = "open", message } = outcomes.find(({ invocationId }) => invocationId === id) ?? {};
   return {
     id,
+    ...(actionId !== undefined && { actionId }),
     name,
     input: input === undefined ? argsText : input,
     ...(editedInput !== undefined && { editedInput }),

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
 import type { ReplayServer } from "../../src/replay/index.ts";
 import { Orchestrator, type TranscriptCall, type TranscriptEntry } from "../../src/run/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
@@ -244,6 +245,24 @@ describe("a transcript", () => {
     expect(inputs).toEqual([{ n: 5 }]);
   });
 
+  it("names the actions of the calls on record, so that what was done can be undone", async () => {
+    const store = memoryStore();
+    const undone: unknown[] = [];
+    const { tool } = counted("save", { undo: ({ output }) => void undone.push(output) });
+    const executor = new ToolExecutor({ tools: [tool, external("show")], store });
+    const model = scripted({ calls: [{ name: "save", args: { n: 1 } }, { name: "show" }, { name: "gone" }] });
+    const orchestrator = new Orchestrator({ model, store, executor });
+    await orchestrator.run({ conversationId, input: "Save" });
+    const shown = callsOf((await orchestrator.transcript(conversationId))!);
+    expect(shown.map(({ name, actionId }) => [name, typeof actionId])).toEqual([
+      ["save", "string"],
+      ["show", "undefined"],
+      ["gone", "undefined"],
+    ]);
+    expect(await executor.undo(shown[0]!.actionId!)).toMatchObject({ status: "undone" });
+    expect(undone).toEqual([{ ran: "save", n: 1 }]);
+  });
+
   it("has no turn that was asked for again, and the one that is stored while a run is active", async () => {
     const fail = new Error("the line is dead");
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
@@ -366,7 +385,7 @@ function callsOf(entries: readonly TranscriptEntry[]): TranscriptCall[] {
 /** What does not differ from run to run. */
 function withoutPlace({ at: _, index: __, ...entry }: TranscriptEntry): object {
   if (entry.role === "user") return entry;
-  return { ...entry, calls: entry.calls.map(({ id: _id, ...call }) => call) };
+  return { ...entry, calls: entry.calls.map(({ id: _id, actionId: _actionId, ...call }) => call) };
 }
 
 async function frozen(name: string): Promise<Store> {
