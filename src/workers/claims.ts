@@ -41,6 +41,11 @@ export async function claim(store: Store, idempotencyKey: string, worker: string
   }
 }
 
+/** Whether a worker has started this write. */
+export async function isClaimed(store: Store, idempotencyKey: string): Promise<boolean> {
+  return (await store.get(claimKey(idempotencyKey))) !== undefined;
+}
+
 /** Only once no worker can be given the job again: without its record the write would be started a second time. */
 export async function forgetClaim(store: Store, idempotencyKey: string): Promise<void> {
   await store.delete(claimKey(idempotencyKey));

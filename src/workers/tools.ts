@@ -21,7 +21,7 @@ import {
   type BullmqPlace,
   type OurEvents,
 } from "./queue.ts";
-import { forgetClaim } from "./claims.ts";
+import { forgetClaim, isClaimed } from "./claims.ts";
 import { remoteTool } from "./remote.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -159,10 +159,11 @@ function connected(tools: ToolSource, options: BullmqToolsOptions) {
     remote,
     /**
      * Deletes what the queue and the workers keep of a call, unless a worker may still be given its job. Nothing is
-     * kept of a tool that is executed here.
+     * kept of a tool that is executed here, but for a write of when it was not; finished jobs go by themselves.
      */
     async forget({ actionId: idempotencyKey, toolName }: ActionInfo, store: Store) {
-      if (toolList(tools).some((tool) => tool.name === toolName && remoteOf(tool) === tool)) return;
+      const isHere = toolList(tools).some((tool) => tool.name === toolName && remoteOf(tool) === tool);
+      if (isHere && !(await isClaimed(store, idempotencyKey))) return;
       const job = await queue.getJob(jobIdOf(idempotencyKey));
       if (job !== undefined && job.finishedOn === undefined) return;
       await job?.remove();

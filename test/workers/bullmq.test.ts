@@ -959,6 +959,17 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
     expect(await store.list("")).toEqual([]);
   });
 
+  it("a run is forgotten whole though its tools are executed here by now", async () => {
+    const store = memoryStore();
+    work(toolsAt(file), { store });
+    const { call } = callers(toolsAt(file), { store, storeEvents: false });
+    expect(await call("book", { ms: 1 })).toMatchObject({ status: "completed" });
+    const now = callers(toolsAt(file), { store, storeEvents: false, filter: () => false });
+    await now.executor.forget("run");
+    expect(await store.list("")).toEqual([]);
+    expect(await admin().getJobs()).toEqual([]);
+  });
+
   it.each(["order:5", "42", "-7", "NaN", "%3A", "a:b:c"])(
     "a key that is no id of BullMQ's (%s) is one of a job nevertheless: bullmq 4052, 3382",
     async (idempotencyKey) => {
