@@ -247,12 +247,13 @@ describe("approvals", () => {
 
 describe("a sub-agent, as the docs have it", () => {
   /** A tool that is a run of its own: docs/run.md#sub-agents. */
-  function setup(tool: Tool) {
-    const store = memoryStore();
+  function setup(tool: Tool, store = memoryStore(), clerkStore = memoryStore()) {
     const approvals = new ApprovalService({ store });
+    const leaseMs = 100;
     const clerk = make([{ calls: [{ name: tool.name }] }, { text: "I did." }], [tool], {
-      store,
+      store: clerkStore,
       approvals,
+      leaseMs,
     }).orchestrator;
     const askClerk = defineTool({
       name: "ask_clerk",
@@ -266,8 +267,12 @@ describe("a sub-agent, as the docs have it", () => {
         return result.content;
       },
     });
-    const main = make([{ calls: [{ name: "ask_clerk" }] }, done], [askClerk], { store, approvals }).orchestrator;
-    return { main, clerk, approvals };
+    const main = make([{ calls: [{ name: "ask_clerk" }] }, done], [askClerk], {
+      store,
+      approvals,
+      leaseMs,
+    }).orchestrator;
+    return { main, clerk, approvals, stores: [store, clerkStore] };
   }
 
   it("xagent 773: nobody hears that it waits for an approval", async () => {
@@ -299,7 +304,35 @@ describe("a sub-agent, as the docs have it", () => {
     expect(end).toMatchObject({ status: "error", error: { code: "aborted" } });
     expect(reason).toBe(leave.signal.reason);
     // Both stand as aborted.
-    await vi.waitFor(async () => expect(await clerk.list({ status: "error" })).toHaveLength(2));
+    for (const agent of [main, clerk]) {
+      await vi.waitFor(async () => expect(await agent.list({ status: "error" })).toHaveLength(1));
+    }
+  });
+
+  it("mastra PR 19363: a process that goes on with the runs of a dead one takes those of another agent for its own", async () => {
+    const dies = Promise.withResolvers<void>();
+    const first = setup(
+      counted("look", { effect: "read", execute: () => (dies.resolve(), new Promise(() => {})) }).tool,
+    );
+    void first.main.run({ conversationId, input });
+    await dies.promise;
+    const [store, clerkStore] = await Promise.all(
+      first.stores.map(async (own) => {
+        const copy = memoryStore();
+        for (const { key, value } of await own.list("")) await copy.put(key, value);
+        return copy;
+      }),
+    );
+    const look = counted("look", { effect: "read" });
+    const { main } = setup(look.tool, store, clerkStore);
+    const open = await vi.waitFor(async () => {
+      const runs = await main.list({ status: "running" });
+      expect(runs.every(({ updatedAt }) => updatedAt + 100 < Date.now())).toBe(true);
+      return runs;
+    });
+    const ended = await Promise.all(open.map((run) => main.waitAndResume(run.conversationId)));
+    expect(ended.map(results)).toEqual([["I did."]]);
+    expect(look.inputs).toHaveLength(1);
   });
 });
 
