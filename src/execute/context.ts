@@ -41,8 +41,8 @@ export interface ExecutionContext {
    */
   readonly uniqueIds?: boolean | undefined;
   /**
-   * Gives up the call: if it has not started, it fails with code `aborted`, for good, whatever is decided later; if it
-   * is running, the outcome is `unknown`. Default: false.
+   * Gives up the call: if it has not started, it fails with code `aborted`, for good, whatever is decided later (if it
+   * was denied before, it is `denied`); if it is running, the outcome is `unknown`. Default: false.
    */
   readonly abandon?: boolean | undefined;
   /** What a request for approval carries besides the call. */

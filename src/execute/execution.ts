@@ -2,10 +2,10 @@ import { isToolError } from "../errors.ts";
 import { approvalRule } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
-import { aborted, type ActionEntry, type Call } from "./call.ts";
+import type { ActionEntry, Call } from "./call.ts";
 import { startedRow, unknownRow, type ActionRow } from "./ledger.ts";
 import { outcomeOf, settle, type Outcome } from "./outcome.ts";
-import { inputOf, plan, resumePlanned, standingApproval, stillHolds, type Permit } from "./permit.ts";
+import { abandon, inputOf, plan, resumePlanned, standingApproval, stillHolds, type Permit } from "./permit.ts";
 import { lookUntilOver } from "./look-until-over.ts";
 import { run, type EndedCall } from "./running.ts";
 import { unlessAborted } from "./unless-aborted.ts";
@@ -95,7 +95,7 @@ async function next(call: Call, entry: ActionEntry | undefined): Step {
     // What was decided about another input or definition is of no account.
     call.approval = undefined;
     if (call.handle === undefined) return outcomeSoFar(call);
-    if (isAbandoned) return call.fail(entry?.version ?? 0, "aborted", aborted(use.name), undefined, entry?.value);
+    if (isAbandoned) return abandon(call, entry?.version ?? 0, entry?.value);
   }
   if (entry === undefined) {
     return problem === undefined ? start(call, plan(call, 0)) : call.fail(0, problem.code, problem.message, problem);

@@ -99,28 +99,16 @@ async function approve(call: Call, tool: Tool, { value: row, version }: ActionEn
   }
   call.approval = request;
   call.events.decided(request);
-  switch (request.status) {
-    case "void": {
-      // Changed meanwhile, and asked again; or given up.
-      call.approval = undefined;
-      const last = await lastAsked(deps, call.known(), request);
-      // The same question would find it again.
-      if (last?.id === request.id) return call.fail(version, "aborted", aborted(tool.name), undefined, row);
-      return last && awaitingOf(call, row, last);
-    }
-    case "denied": {
-      const { reason, decidedBy } = request;
-      const message = `${tool.name} was denied by a person${reason === undefined ? "." : `: ${reason}`}`;
-      const by = decidedBy === null ? {} : { decidedBy };
-      return call.deny(version, { decision: "deny", reason: "approval_denied", message, ...by }, row);
-    }
-    case "expired": {
-      const message = `${tool.name} needs approval, and nobody decided in time. It was not executed.`;
-      return call.deny(version, { decision: "deny", reason: "approval_expired", message }, row);
-    }
-    case "approved":
-      break;
+  if (request.status === "void") {
+    // Changed meanwhile, and asked again; or given up.
+    call.approval = undefined;
+    const last = await lastAsked(deps, call.known(), request);
+    // The same question would find it again.
+    if (last?.id === request.id) return call.fail(version, "aborted", aborted(tool.name), undefined, row);
+    return last && awaitingOf(call, row, last);
   }
+  const denial = denialBy(request);
+  if (denial !== undefined) return call.deny(version, denial, row);
   const input = inputOf(call, request);
   call.begin(row, input);
   if ("editedInput" in request) {
@@ -130,6 +118,18 @@ async function approve(call: Call, tool: Tool, { value: row, version }: ActionEn
     if (answer.decision === "deny") return call.deny(version, answer, { ...row, ...editOf(request) });
   }
   return { status: "permitted", tool, planned: row, version, input, request };
+}
+
+/** Gives up a call that has not started, for good: what is decided later does not count, what was decided before does. */
+export async function abandon(call: Call, version: number, row?: ActionRow): Promise<Outcome | undefined> {
+  const { deps, use } = call;
+  // It is given up whether or not there is a service, and can be read.
+  const request = row && (await lastOfCall(deps, row).catch(() => undefined));
+  const denial = request && denialBy(request);
+  if (denial === undefined) return call.fail(version, "aborted", aborted(use.name), undefined, row);
+  call.approval = request;
+  call.events.decided(request!);
+  return call.deny(version, denial, row);
 }
 
 /** What the person saw, or the edit that replaced it, which was validated at the time. */
@@ -237,8 +237,15 @@ async function lastAsked(
   request: ApprovalRequest,
 ): Promise<ApprovalRequest | undefined> {
   if (tool === undefined || !(await isAsShown(deps, tool, request))) return undefined;
-  const requests = await deps.approvals!.list({ runId: request.runId });
-  const ofCall = requests.filter(({ invocationId }) => invocationId === request.invocationId);
+  return lastOfCall(deps, request);
+}
+
+async function lastOfCall(
+  deps: Deps,
+  call: Pick<ActionRow, "runId" | "invocationId">,
+): Promise<ApprovalRequest | undefined> {
+  const requests = await deps.approvals!.list({ runId: call.runId });
+  const ofCall = requests.filter(({ invocationId }) => invocationId === call.invocationId);
   // One whose event has no number yet is listed first.
   return ofCall.find(({ status }) => status === "pending") ?? ofCall.at(-1);
 }
@@ -250,6 +257,17 @@ async function isAsShown(deps: Deps, tool: Tool, request: ApprovalRequest): Prom
 
 async function definitionOf({ executableDigest }: Deps, tool: Tool): Promise<string> {
   return definitionDigest(tool, await executableDigest(tool));
+}
+
+/** Why a call that was asked about is not executed; `undefined` if it may be, or nobody has decided. */
+function denialBy({ status, toolName, reason, decidedBy }: ApprovalRequest): Denial | undefined {
+  if (status === "denied") {
+    const message = `${toolName} was denied by a person${reason === undefined ? "." : `: ${reason}`}`;
+    return { decision: "deny", reason: "approval_denied", message, ...(decidedBy !== null && { decidedBy }) };
+  }
+  if (status !== "expired") return undefined;
+  const message = `${toolName} needs approval, and nobody decided in time. It was not executed.`;
+  return { decision: "deny", reason: "approval_expired", message };
 }
 
 // Messages --------------------------------------------------------------------------------------------------------

@@ -84,6 +84,32 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("is denied, if that was decided before it was given up, and not if it was after", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals, events } = setupWithApprovals([tool], { waitForApproval: false });
+    const again = (invocationId: string) => tool.use({ n: 1 }, { invocationId });
+    for (const id of ["a", "b"]) await executor.execute(again(id), RUN);
+    const [first, second] = await approvals.list();
+    await approvals.decide(first!.id, { decision: "deny", reason: "too much" });
+    const denied = {
+      status: "denied",
+      reason: "approval_denied",
+      error: { message: "refund was denied by a person: too much" },
+    };
+    expect(await executor.execute(again("a"), { ...RUN, abandon: true })).toMatchObject(denied);
+    expect(await executor.execute(again("a"), RUN)).toMatchObject({ ...denied, replayed: true });
+    expect(events.filter(({ invocationId }) => invocationId === "a").map(({ type }) => type)).toEqual([
+      "tool.invoked",
+      "approval.requested",
+      "approval.decided",
+      "tool.denied",
+    ]);
+    await approvals.decide(second!.id, APPROVE);
+    const given = await executor.execute(again("b"), { ...RUN, abandon: true });
+    expect(given).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    expect(ran).toEqual([]);
+  });
+
   it.each<[string, () => never]>([
     ["returns no promise", () => undefined as never],
     [

@@ -201,6 +201,20 @@ describe("approvals", () => {
     expect(write.inputs).toEqual([]);
   });
 
+  it("claude-agent-sdk-python 330, CopilotKit 3206: nobody can say no, why, and what to do instead", async () => {
+    const write = counted("write", { needsApproval: true });
+    const { orchestrator, approvals } = make(turns, [write.tool]);
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+    await approvals.decide(pendingApprovals[0]!.id, { decision: "deny", reason: "Too much." });
+    const end = await orchestrator.run({ conversationId, input: "Ask them first.", whenOpen: "cancel" });
+    const [denied, other] = results(end);
+    expect(denied).toContain("denied by a person: Too much.");
+    expect(other).toContain("was not executed");
+    expect(end.tree.runs[0]!.children[0]!.children.map(({ status }) => status)).toEqual(["denied", "canceled"]);
+    expect((await approvals.list()).map(({ status }) => status)).toEqual(["denied", "void"]);
+    expect(write.inputs).toEqual([]);
+  });
+
   it("openai-agents-python 4244: context passed at resume drops the approval", async () => {
     for (const context of [undefined, { tenant: "acme" }]) {
       const write = counted("write", { needsApproval: true });
