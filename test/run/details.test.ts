@@ -6,7 +6,7 @@ import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
-import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ApprovalService, type MayDecide } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { loadRecording } from "../../src/replay/index.ts";
@@ -217,6 +217,30 @@ describe("what a handler is given", () => {
 });
 
 describe("what a handler is told", () => {
+  it("has what the request for approval carries, and the handler does not get that", async () => {
+    const store = memoryStore();
+    let told: object = {};
+    const { tool } = counted("pay", {
+      needsApproval: true,
+      execute: (_: unknown, context: object) => void (told = context),
+    });
+    const mayDecide: MayDecide = ({ tenant }, { metadata }) => tenant === metadata["tenant"];
+    const approvals = new ApprovalService({ store, mayDecide });
+    const model = scripted({ calls: [{ name: "pay" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [tool], store, approvals });
+    const context = { approval: { metadata: { tenant: "acme" }, scope: "acme", ttlMs: 1_000 }, trace: "t1" };
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input, principal: { id: "bob" }, context });
+    const { id, scope, metadata, createdAt, expiresAt } = pendingApprovals[0]!;
+    expect([scope, metadata, expiresAt! - createdAt]).toEqual(["acme", { tenant: "acme" }, 1_000]);
+    const decide = (tenant: string) => [{ id, decision: "approve" as const, principal: { id: "ada", tenant } }];
+    const foreign = orchestrator.resume(conversationId, { approvals: decide("other"), context });
+    await expect(foreign).rejects.toMatchObject({ code: "approval_not_found" });
+    const end = await orchestrator.resume(conversationId, { approvals: decide("acme"), context });
+    expect(end.status).toBe("completed");
+    expect(told).toMatchObject({ trace: "t1" });
+    expect(told).not.toHaveProperty("approval");
+  });
+
   it("is who, where, and what the application adds", async () => {
     let told: Record<string, unknown> | undefined;
     const who = defineTool({
