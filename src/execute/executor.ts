@@ -49,8 +49,9 @@ interface WhichEvents {
 export class ToolExecutor {
   /** Whether the events of each run are kept, for {@link events}. */
   readonly storeEvents: boolean;
+  /** Where actions and events are kept. */
+  readonly store: Store;
   readonly #deps: Deps;
-  readonly #store: Store;
   readonly #log: EventLog;
   readonly #undoer: Undoer;
   readonly #concurrency: number;
@@ -62,7 +63,7 @@ export class ToolExecutor {
     const { store, concurrency = 8, storeEvents = true } = options;
     const ledger = new Ledger(store);
     this.storeEvents = storeEvents;
-    this.#store = store;
+    this.store = store;
     this.#log = new EventLog(store);
     this.#concurrency = concurrency;
     this.#deps = {
@@ -232,7 +233,7 @@ export class ToolExecutor {
     // to emit comes in time for the events. And once more at the end, for calls that started meanwhile and saw the old
     // events.
     for (const kind of ["action", "action-call", "action-count", "action-success", "event", "action"]) {
-      for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
+      for (const { key } of await this.store.list(`${storeKey(kind, runId)}/`)) await this.store.delete(key);
     }
     this.#log.forget(runId);
     const { ended } = this.#deps;

@@ -1,6 +1,6 @@
 import type { ToolExecutor } from "../execute/executor.ts";
 import type { ToolEvent } from "../execute/events.ts";
-import { storeKey, type Store } from "../store/store.ts";
+import { storeKey } from "../store/store.ts";
 
 /** The executor's events of one run as they happen, in order, each once. */
 export interface Feed {
@@ -12,7 +12,6 @@ export interface Feed {
  * each notification is a reason to read everything after the last number.
  */
 export async function followEvents(
-  store: Store,
   executor: ToolExecutor,
   runId: string,
   tell: (event: ToolEvent) => void | Promise<void>,
@@ -36,7 +35,7 @@ export async function followEvents(
     }
     return reading;
   };
-  const stop = await store.subscribe(`${storeKey("event", runId)}/`, () => void flush());
+  const stop = await executor.store.subscribe(`${storeKey("event", runId)}/`, () => void flush());
   return {
     async end() {
       await stop();

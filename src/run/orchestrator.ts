@@ -213,7 +213,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     emit: Emit | undefined,
     prepare: (loop: Loop, tell: Emit) => Promise<void>,
   ): Promise<OrchestrationResult<Message>> {
-    const { store, executor } = this.#deps;
+    const { executor } = this.#deps;
     const { conversationId } = checkpoint.head;
     const tell: Emit = (event) => {
       this.#hear(event, conversationId);
@@ -226,7 +226,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     try {
       await prepare(loop, tell);
       hasBegun = true;
-      const feed = isHeard ? await followEvents(store, executor, checkpoint.head.runId, tell) : undefined;
+      const feed = isHeard ? await followEvents(executor, checkpoint.head.runId, tell) : undefined;
       stop = await this.#stopped(loop, checkpoint).finally(() => feed?.end().catch(() => {}));
     } catch (error) {
       const { code, message } = isToolError(error)

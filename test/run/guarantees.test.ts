@@ -118,6 +118,19 @@ describe("events are numbered without a gap", () => {
     await Promise.all([told(one), told(two)]);
   });
 
+  it("and told as they happen by an executor that keeps them in another store", async () => {
+    const { promise: isTold, resolve: tell } = Promise.withResolvers<void>();
+    const executor = new ToolExecutor({
+      tools: [counted("write", { execute: () => isTold }).tool],
+      store: memoryStore(),
+    });
+    const model = scripted({ calls: [{ name: "write" }] }, { text: "Done." });
+    const stream = new Orchestrator({ model, store: memoryStore(), executor }).stream({ conversationId, input: "Go" });
+    // The tool waits until somebody has heard that it has started.
+    for await (const event of stream) if (event.type === "tool.started") tell();
+    expect(await stream.result).toMatchObject({ status: "completed" });
+  });
+
   it("and whoever comes back gets exactly the rest", async () => {
     const store = memoryStore();
     const tools = [counted("read", { effect: "read" }).tool, counted("write").tool];
