@@ -5,7 +5,7 @@ import { parseJson } from "../json/parse.ts";
 import type { ResultImage } from "../model.ts";
 import { create } from "../store/create.ts";
 import { storeKey, type Store } from "../store/store.ts";
-import { kindOf } from "../schema/json.ts";
+import { kindOf, unknownKey } from "../schema/json.ts";
 import type { CallRecord } from "./format.ts";
 import type { ToolResultInput } from "./types.ts";
 
@@ -165,6 +165,12 @@ export function answersOf(inputs: readonly ToolResultInput[], check: (input: Too
       throw new ToolError("already_answered", `Call ${toolCallId} has two results at once. Nothing was changed.`);
     }
     seen.add(toolCallId);
+    // `isError: true`, as other protocols have it: what went wrong would be told as a result.
+    const unknown = unknownKey(input, FIELDS);
+    if (unknown !== undefined) {
+      const has = "toolCallId, result or error, and images";
+      throw new ToolError("invalid_result", `A tool result has ${has}, and no ${unknown}. Nothing was changed.`);
+    }
     if (error !== undefined && typeof error !== "string") throw invalid(`the error of ${toolCallId}`, "a text", error);
     if ((result === undefined) === (error === undefined)) {
       throw new ToolError(
@@ -199,6 +205,8 @@ function plain(value: unknown, id: string): unknown {
     });
   }
 }
+
+const FIELDS = ["toolCallId", "result", "error", "images"];
 
 function invalid(what: string, expected: string, got: unknown): ToolError {
   return new ToolError("invalid_result", `${what} is ${expected}, got ${kindOf(got)}. Nothing was changed.`);

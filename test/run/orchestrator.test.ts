@@ -179,6 +179,8 @@ describe("run()", () => {
     const abyss = JSON.parse('{"ok":true,"more":'.repeat(256) + "0" + "}".repeat(256));
     expect(await hand({ toolCallId: a, result: { ok: true, more: abyss } })).toBe("invalid_result");
     expect(await hand({ toolCallId: 7, result: ok })).toBe("invalid_result");
+    // As in MCP: the failure would be told as a success.
+    expect(await hand({ toolCallId: a, result: ok, isError: true })).toBe("invalid_result");
     expect(await hand("yes")).toBe("invalid_result");
     expect(await codeOf(orchestrator.resume(conversationId, { toolResults: "yes" as never }))).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: ok, images: [{ mediaType: "image/png", data: "AA" }] })).toBe(
