@@ -323,6 +323,22 @@ describe("a sub-agent, as the docs have it", () => {
     }
   });
 
+  it("people are asked about a run that was stopped", async () => {
+    const { main, clerk, approvals } = setup(counted("write", { needsApproval: true }).tool);
+    const leave = new AbortController();
+    const running = main.run({ conversationId, input, signal: leave.signal });
+    await vi.waitFor(async () => expect(await approvals.list({ status: "pending" })).toHaveLength(1));
+    leave.abort();
+    const { runId } = await running;
+    const [left] = await vi.waitFor(async () => {
+      const runs = await clerk.list({ status: "awaiting_approval" });
+      return runs.length === 1 ? runs : expect.fail("it is not over yet");
+    });
+    expect(left!.conversationId.startsWith(`${runId}/`)).toBe(true);
+    await clerk.forget(left!.conversationId);
+    expect(await approvals.list()).toEqual([]);
+  });
+
   it("mastra PR 19363: a process that goes on with the runs of a dead one takes those of another agent for its own", async () => {
     const dies = Promise.withResolvers<void>();
     const first = setup(
