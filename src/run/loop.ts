@@ -115,9 +115,11 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     const { external } = settlement;
     // An approved request no longer waits: its call was about to start when the run was aborted.
     const asked = settlement.approvals.filter(({ status: decision }) => decision === "pending");
-    const pending = external.map(({ invocationId: id, input, metadata }) => ({
-      id,
-      ...(isDependent({ metadata }) && { input }),
+    // The "always" of a call that has just succeeded may cover others.
+    for (const { id } of asked) if ((await approvals!.get(id))?.status === "approved") return undefined;
+    const pending = external.map((call) => ({
+      id: call.invocationId,
+      ...(isDependent(call) && { input: call.input }),
     }));
     const stands = {
       external,

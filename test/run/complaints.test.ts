@@ -201,6 +201,20 @@ describe("approvals", () => {
     expect(write.inputs).toEqual([]);
   });
 
+  it("vscode 289019, obot 5696: people are asked on about calls that their 'always' covers", async () => {
+    const write = counted("write", { needsApproval: true });
+    const other = counted("other", { needsApproval: true });
+    const calls = [1, 2, 3].map((n) => ({ name: "write", args: { n } }));
+    const { orchestrator } = make([{ calls: [...calls, { name: "other" }] }, done], [write.tool, other.tool]);
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+    const approvals = [
+      { id: pendingApprovals[1]!.id, decision: "approve" as const, always: { where: { schema: {} } } },
+    ];
+    const next = await orchestrator.resume(conversationId, { approvals });
+    expect(next).toMatchObject({ status: "awaiting_approval", pendingApprovals: [{ toolName: "other" }] });
+    expect(write.inputs).toEqual([{ n: 2 }, { n: 1 }, { n: 3 }]);
+  });
+
   it("claude-agent-sdk-python 330, CopilotKit 3206: nobody can say no, why, and what to do instead", async () => {
     const write = counted("write", { needsApproval: true });
     const { orchestrator, approvals } = make(turns, [write.tool]);

@@ -76,7 +76,7 @@ export class ApprovalService implements Approvals {
       }
       const older = found?.requests ?? [];
       const request = await this.#newRequest(ask, askedDigest, found?.request);
-      const voided = await Promise.all(older.map((one) => this.#voided(one)));
+      const voided = await Promise.all(older.map((one) => this.#closed(one, this.#voided(one))));
       if (!(await this.#rows.add(request, voided, found?.version ?? 0))) continue;
       for (const one of voided) if (one.decidedSeq === 0) await this.#announce(one);
       return Object.freeze(await this.#announce(request));
@@ -89,7 +89,7 @@ export class ApprovalService implements Approvals {
     const updated = await this.#rows.update(requestId, async (request) => {
       await checkMayDecide(this.#settings, principal, request);
       if (request.status !== "pending") return undefined;
-      if (this.#isOver(request)) return this.#closed(request, this.#expired(request));
+      if (this.#isOver(request)) return this.#closed(request, this.#decided(request, "expired"));
       const outcome = await decided(request, decision, principal, this.#settings.now(), this.#settings.validate);
       return this.#closed(request, outcome);
     });
@@ -149,7 +149,7 @@ export class ApprovalService implements Approvals {
     const requests: ApprovalRequest[] = [];
     for (const stored of isOpen ? await this.#open(scope) : await this.#rows.all(runId)) {
       if (scope !== undefined && stored.scope !== scope) continue;
-      const request = isOpen ? stored : await this.#settle(stored);
+      const request = await this.#settle(stored);
       if (status !== undefined && request.status !== status) continue;
       if (principal !== undefined && !(await this.mayDecide(principal, request))) continue;
       requests.push(Object.freeze(request));
@@ -178,8 +178,13 @@ export class ApprovalService implements Approvals {
   }
 
   async succeeded(requestId: string): Promise<void> {
-    const found = await this.#rows.find(requestId);
-    if (found !== undefined) await this.#grants.learn(found.request);
+    const { request } = (await this.#rows.find(requestId)) ?? {};
+    if (request?.always === undefined) return;
+    await this.#grants.learn(request);
+    // Nobody needs to decide about calls that were asked about before, and that it covers.
+    for (const open of await this.#open(request.scope)) {
+      if (open.toolName === request.toolName) await this.#close(open, (now) => this.#granted(now));
+    }
   }
 
   async withdraw(runId: string, invocationId?: string): Promise<void> {
@@ -188,9 +193,8 @@ export class ApprovalService implements Approvals {
       invocationId === undefined
         ? await this.#rows.all(runId)
         : ((await this.#rows.ofCall({ runId, invocationId }))?.requests ?? []);
-    for (const { id } of requests.filter(({ status }) => status === "pending")) {
-      const updated = await this.#rows.update(id, (now) => (now.status === "pending" ? this.#voided(now) : undefined));
-      if (updated !== undefined) await this.#announce(updated.request);
+    for (const request of requests) {
+      if (request.status === "pending") await this.#close(request, (now) => this.#voided(now));
     }
   }
 
@@ -248,9 +252,14 @@ export class ApprovalService implements Approvals {
       eventsAfter: await this.#events.position(scope),
       ...(before !== undefined && { replaces: before.id }),
     };
+    return this.#granted(request);
+  }
+
+  /** Approved, if a grant covers it. */
+  async #granted(request: ApprovalRequest): Promise<ApprovalRequest> {
     const grant = await this.#grants.find(request);
     if (grant === undefined) return request;
-    return { ...request, status: "approved", decidedBy: grant.grantedBy, decidedAt: createdAt, grantId: grant.id };
+    return { ...this.#decided(request, "approved"), decidedBy: grant.grantedBy, grantId: grant.id };
   }
 
   /** The open requests, including those left open by a process that died. */
@@ -289,9 +298,18 @@ export class ApprovalService implements Approvals {
   /** The request brought up to date: expired if its time is over, and with its event numbers. */
   async #settle(request: ApprovalRequest): Promise<ApprovalRequest> {
     if (request.status !== "pending" || !this.#isOver(request)) return this.#announce(request);
-    const updated = await this.#rows.update(request.id, (now) =>
-      now.status === "pending" ? this.#closed(now, this.#expired(now)) : undefined,
-    );
+    return this.#close(request, (now) => this.#decided(now, "expired"));
+  }
+
+  /** Gives a request its outcome if it is still pending: none, if it is to stay so. */
+  async #close(
+    request: ApprovalRequest,
+    outcomeOf: (now: ApprovalRequest) => ApprovalRequest | Promise<ApprovalRequest>,
+  ): Promise<ApprovalRequest> {
+    const updated = await this.#rows.update(request.id, async (now) => {
+      const outcome = now.status === "pending" ? await outcomeOf(now) : now;
+      return outcome === now ? undefined : this.#closed(now, outcome);
+    });
     return this.#announce(updated?.request ?? request);
   }
 
@@ -311,15 +329,14 @@ export class ApprovalService implements Approvals {
     return expiresAt !== null && expiresAt <= this.#settings.now();
   }
 
-  #expired(request: ApprovalRequest): ApprovalRequest {
-    return { ...request, status: "expired", decidedAt: this.#settings.now() };
+  #decided(request: ApprovalRequest, status: ApprovalRequest["status"]): ApprovalRequest {
+    return { ...request, status, decidedAt: request.decidedAt ?? this.#settings.now() };
   }
 
   /** Denied and expired requests stay so; those that could still lead to an execution become void. */
-  async #voided(request: ApprovalRequest): Promise<ApprovalRequest> {
-    const { status, decidedAt } = request;
-    if (status !== "pending" && status !== "approved") return request;
-    return this.#closed(request, { ...request, status: "void", decidedAt: decidedAt ?? this.#settings.now() });
+  #voided(request: ApprovalRequest): ApprovalRequest {
+    const { status } = request;
+    return status === "pending" || status === "approved" ? this.#decided(request, "void") : request;
   }
 
   /**

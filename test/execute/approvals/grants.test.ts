@@ -193,6 +193,30 @@ describe('"always allow" too wide', () => {
     expect(await approvals.grants("other")).toEqual([]);
   });
 
+  // https://github.com/microsoft/vscode/issues/289019, https://github.com/obot-platform/obot/issues/5696
+  it("covers what was asked about before, once its call has succeeded, and nothing else", async () => {
+    const first = await approvals.request(ask(small));
+    const asked = [
+      await approvals.request(ask({ ...small, cents: 700 })),
+      await approvals.request(ask({ ...small, cents: 7_000 })),
+      await approvals.request(ask(small, { requestedBy: { id: "carl" } })),
+      await approvals.request(ask(small, { toolName: "refund_all" })),
+      await approvals.request(ask(small, { scope: "other" })),
+    ];
+    const statuses = () => Promise.all(asked.map(async ({ id }) => (await approvals.get(id))!.status));
+    const where = { schema: { properties: { cents: { maximum: 1_000 } } } };
+    const { always: given } = await approvals.decide(first.id, { decision: "approve", always: { where } }, ada);
+    expect(given).toMatchObject({ where });
+    expect(new Set(await statuses())).toEqual(new Set(["pending"]));
+    const waiting = approvals.await(asked[0]!.id);
+    await approvals.succeeded(first.id);
+    expect(await statuses()).toEqual(["approved", ...Array<string>(4).fill("pending")]);
+    expect(await waiting).toMatchObject({ status: "approved", decidedBy: "ada", grantId: first.id, decidedSeq: 7 });
+    const late = approvals.decide(asked[0]!.id, { decision: "deny" }, ada);
+    await expect(late).rejects.toMatchObject({ code: "already_decided" });
+    expect(await approvals.list({ status: "pending", scope: "default" })).toHaveLength(3);
+  });
+
   it("is learned from no request that was approved once, and takes no room for ever", async () => {
     const { id } = await approvals.request(ask(small));
     await approvals.decide(id, { decision: "approve" }, ada);
