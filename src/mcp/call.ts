@@ -7,7 +7,7 @@ import type { ToolContext } from "../tool/tool.ts";
 import { callTool, type McpClient, type McpProgress, type McpResult, type RequestOptions } from "./client.ts";
 import type { CheckedDefinition } from "./definition.ts";
 import { textOf } from "./content.ts";
-import { callError, inputRequired, MAX_SAID } from "./failure.ts";
+import { callError, inputRequired, keptAsking, MAX_SAID } from "./failure.ts";
 import type { McpToolsOptions } from "./types.ts";
 
 /** Rounds in which a server may ask for more. */
@@ -66,6 +66,7 @@ export async function callServer(
       if (!isAsked) await pause(AGAIN_MS, signal);
       result = await ask(isAsked ? { ...more, inputResponses: await onInputRequired(result, context) } : more);
     }
+    if (result.resultType === "input_required") throw onInputRequired ? keptAsking() : inputRequired();
     return checkResult(result, outputSchema);
   } finally {
     await progress.end(signal);
@@ -73,8 +74,7 @@ export async function callServer(
 }
 
 function checkResult(result: McpResult, outputSchema: Schema | undefined): McpResult {
-  const { resultType, content, structuredContent, isError } = result;
-  if (resultType === "input_required") throw inputRequired();
+  const { content, structuredContent, isError } = result;
   if (!Array.isArray(content) && structuredContent === undefined) throw unusable("it has no content.");
   if (outputSchema === undefined || isError === true) return result;
   const fits = outputSchema.validate(structuredContent);

@@ -21,6 +21,7 @@ export function serverError(error: unknown, signal: AbortSignal | undefined, wha
   if (code === "REQUEST_TIMEOUT" || isOwn) {
     return new ToolError("timeout", "The MCP server did not answer in time.", { cause: error });
   }
+  if (code === "INPUT_REQUIRED_ROUNDS_EXCEEDED") return keptAsking(error);
   if (isAboutInput(code, message)) return inputRequired(error);
   const said = messageOf(error).replace(/^MCP error -?\d+: /, "");
   return new ToolError("server_failed", `The MCP server ${what}: ${cut(said, MAX_MESSAGE)}`, { cause: error });
@@ -32,6 +33,12 @@ function partsOf(error: unknown): Readonly<Record<string, unknown>> {
 
 export function inputRequired(cause?: unknown): ToolError {
   const message = "The MCP server asks for something before it answers, and nobody here can give it.";
+  return new ToolError("input_required", message, { cause });
+}
+
+/** It got whatever it asked for, or asked for nothing but to be called again, as a busy server does. */
+export function keptAsking(cause?: unknown): ToolError {
+  const message = "The MCP server asks for something, or to be called again, time after time.";
   return new ToolError("input_required", message, { cause });
 }
 
@@ -116,10 +123,10 @@ function httpStatusOf({ code, message, data }: Readonly<Record<string, unknown>>
 const NO_ANSWER: ReadonlySet<number> = new Set([-32000, -1]);
 
 /**
- * Whether a server asked for something and got no answer: the client cannot do it (-32021, -32042), has no handler for
- * it, or the server kept asking. What a server itself says about inputs has a number, and is not meant here.
+ * Whether a server asked for something and got no answer: the client cannot do it (-32021, -32042), or has no handler
+ * for it. What a server itself says about inputs has a number, and is not meant here.
  */
 function isAboutInput(code: unknown, message: unknown): boolean {
-  if (code === -32021 || code === -32042 || code === "INPUT_REQUIRED_ROUNDS_EXCEEDED") return true;
+  if (code === -32021 || code === -32042) return true;
   return typeof code === "string" && typeof message === "string" && message.includes("input_required");
 }

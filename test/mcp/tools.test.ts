@@ -758,7 +758,10 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
   it("fails in words where nobody can answer", async () => {
     for (const capabilities of [{}, canAnswer]) {
       const set = await mcpTools(await connect(asking(), capabilities));
-      expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "input_required" });
+      expect(await failure(execute(set.tools()[0]))).toMatchObject({
+        code: "input_required",
+        message: expect.stringContaining("nobody here can give it"),
+      });
     }
   });
 
@@ -838,10 +841,25 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
   });
 
   it("is not asked for ever", async () => {
-    const onInputRequired = vi.fn(async () => ({}));
-    const set = await mcpTools(await connect(asking(), canAnswer), { onInputRequired });
-    expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "input_required" });
-    expect(onInputRequired.mock.calls.length).toBeLessThan(20);
+    const handler = vi.fn(() => ({ action: "cancel" as const }));
+    const onInputRequired = vi.fn(async () => ({ color: "red" }));
+    const server = serverOf([plain("order")], (() => {
+      const requestedSchema = { type: "object" as const, properties: {} };
+      return inputRequired({ inputRequests: { size: inputRequired.elicit({ message: "Which?", requestedSchema }) } });
+    }) as never);
+    const client = await connect(server, canAnswer);
+    client.setRequestHandler("elicitation/create", handler);
+    for (const [answer, options] of [
+      [handler, {}],
+      [onInputRequired, { onInputRequired }],
+    ] as const) {
+      const set = await mcpTools(client, options);
+      expect(await failure(execute(set.tools()[0]))).toMatchObject({
+        code: "input_required",
+        message: expect.stringContaining("asks for something, or to be called again, time after time"),
+      });
+      expect(answer.mock.calls.length).toBeLessThan(20);
+    }
   });
 
   it("lets the caller fail with its own words", async () => {
