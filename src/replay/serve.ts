@@ -7,7 +7,7 @@ import { pause } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { behaviorFor, endingOf, isFailure, leftOf, sendsBody, wrongIn } from "./behavior.ts";
 import type { ReplayBehavior, ReplayBehaviors } from "./behavior.ts";
-import { pathOf } from "./files.ts";
+import { isDirectory, pathOf } from "./files.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayCase } from "./fixtures.ts";
 import { listen, sendJson, withoutSecrets } from "./http.ts";
@@ -86,6 +86,10 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   const cases = directory === undefined ? (options.fixtures as ReadonlyMap<string, ReplayCase>) : undefined;
   if (directory === undefined && typeof cases?.get !== "function") {
     throw new TypeError("fixtures is the path of a directory, or a Map of cases by their names, <wire>/<case>");
+  }
+  // Relative to where the process was started, which may be elsewhere.
+  if (directory !== undefined && !(await isDirectory(directory))) {
+    throw new TypeError(`fixtures: there is no directory ${resolve(directory)}`);
   }
   const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
   if (wrong !== undefined) {

@@ -538,12 +538,20 @@ describe("fixtures in a directory", () => {
   });
 
   it("that are not there are told with the folder that was searched", async () => {
-    const server = await serve({ fixtures: "no/such/folder" });
+    const server = await serve({ fixtures: import.meta.dirname });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect([response.status, await response.text()]).toEqual([
       404,
-      expect.stringContaining(`of paper in ${join(process.cwd(), "no/such/folder")}. There are none.`),
+      expect.stringContaining(`of paper in ${import.meta.dirname}. There are none.`),
     ]);
+  });
+
+  it("are missed at once if there is no such folder", async () => {
+    const missing = join(process.cwd(), "no/such/folder");
+    await expect(serve({ fixtures: "no/such/folder" })).rejects.toThrow(
+      new TypeError(`fixtures: there is no directory ${missing}`),
+    );
+    await expect(serve({ fixtures: import.meta.filename })).rejects.toThrow(/no directory .*serve\.test\.ts$/);
   });
 
   it("cannot be left", async () => {
