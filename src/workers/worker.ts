@@ -1,4 +1,5 @@
 import { QueueEvents, UnrecoverableError, Worker, type WorkerOptions } from "bullmq";
+import { messageOf } from "../errors.ts";
 import { knownTools } from "../execute/known-tools.ts";
 import type { Store } from "../store/store.ts";
 import { settlesWithin } from "../time.ts";
@@ -83,6 +84,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
     },
     { ...options.worker, ...place, autorun: false },
   );
+  endRetriesWithClose(worker);
   worker.on("error", onError);
   // Another worker has, or will have, the job: this one's result no longer counts.
   worker.on("lockRenewalFailed", (ids) => ids.forEach((jobId) => stop(jobId, "The lock of the job was lost.")));
@@ -112,6 +114,24 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
       await hangUp(events);
     },
   };
+}
+
+/**
+ * BullMQ 5 repeats at once, and forever, what a connection that has ended cannot say of a job when its worker closes:
+ * nothing else would run in this process. It gives up, as BullMQ 6 does, if it is told of any other error.
+ */
+function endRetriesWithClose(worker: Worker): void {
+  const bullmq = worker as unknown as { retryIfFailed(work: () => Promise<unknown>, options: unknown): unknown };
+  const retry = bullmq.retryIfFailed;
+  bullmq.retryIfFailed = (work, options) =>
+    retry.call(
+      worker,
+      () =>
+        work().catch((error: unknown) => {
+          throw worker.closing && messageOf(error) === "Connection is closed." ? new Error("It has closed.") : error;
+        }),
+      options,
+    );
 }
 
 /** The error as the queue keeps it, and whether it retries. */

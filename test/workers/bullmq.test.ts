@@ -878,11 +878,29 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       const ended = ["is lost", "was never there"].map(async (how) => {
         const own = await startRedis();
         if (how === "was never there") await own.stop();
-        const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port)]);
+        const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port), "0"]);
         cleanUps.push(() => child.kill("SIGKILL"));
         await once(child, "message");
         await own.stop();
         child.send("close");
+        return once(child, "exit");
+      });
+      expect(await Promise.all(ended)).toEqual([
+        [0, null],
+        [0, null],
+      ]);
+    }, 60_000);
+
+    it("a process ends when Redis is lost while it closes and a job runs, also with BullMQ 5 (taskforcesh/bullmq#2430)", async () => {
+      const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
+      const ended = versions.map(async (execArgv) => {
+        const own = await startRedis();
+        const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port), "2000"], { execArgv });
+        cleanUps.push(() => child.kill("SIGKILL"));
+        await once(child, "message");
+        child.send("close");
+        await wait(500);
+        await own.stop();
         return once(child, "exit");
       });
       expect(await Promise.all(ended)).toEqual([
