@@ -66,8 +66,16 @@ export async function answers(
 }
 
 /** Closes a connection, or cuts it if its server does not answer. Errors while closing are ignored. */
-export async function hangUp(part: { close(): Promise<void>; disconnect(): Promise<void> }): Promise<void> {
+export async function hangUp(part: Part): Promise<void> {
+  // BullMQ 5 fails with an "error" that nobody can listen to, which ends the process, if it is closed before.
+  await settlesWithin(HANG_UP_MS, part.waitUntilReady());
   if (!(await settlesWithin(HANG_UP_MS, part.close()))) void part.disconnect().catch(() => {});
+}
+
+interface Part {
+  waitUntilReady(): Promise<unknown>;
+  close(): Promise<void>;
+  disconnect(): Promise<void>;
 }
 
 export const HANG_UP_MS = 2_000;

@@ -1,6 +1,7 @@
 /** Calls through a queue on a real Redis, with callers and workers of this process. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Queue } from "bullmq";
@@ -907,6 +908,30 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
         [0, null],
         [0, null],
       ]);
+    }, 60_000);
+
+    it("a process that closes while it connects ends as it should, also with BullMQ 5", async () => {
+      // It has connected, and waits for BullMQ's own question for the version to be answered.
+      const far = createServer((near) => {
+        const beyond = connect(server.port, "127.0.0.1");
+        let asked = 0;
+        near.on("data", (bytes: Buffer) => {
+          asked += bytes.toString().match(/\binfo\b/gi)?.length ?? 0;
+          beyond.write(bytes);
+        });
+        beyond.on("data", (bytes) => setTimeout(() => near.write(bytes), asked < 2 ? 0 : 1_000));
+        near.on("error", () => {}).on("close", () => beyond.destroy());
+        beyond.on("error", () => {}).on("close", () => near.destroy());
+      }).listen(0, "127.0.0.1");
+      cleanUps.push(() => far.close());
+      await once(far, "listening");
+      const args = [String((far.address() as AddressInfo).port), "0"];
+      const execArgv = ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")];
+      const child = fork(join(import.meta.dirname, "close-child.ts"), args, { execArgv });
+      cleanUps.push(() => child.kill("SIGKILL"));
+      await once(child, "message");
+      child.send("close");
+      expect(await once(child, "exit")).toEqual([0, null]);
     }, 60_000);
 
     it("the worker's rate limit holds", async () => {
