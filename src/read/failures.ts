@@ -56,13 +56,14 @@ export function lost(error: unknown): ToolError {
 }
 
 /**
- * A signal that was passed to the SDK or to `fetch` has fired. The SDKs' class for it (`APIUserAbortError`) sets no
- * `name`, but always has this message. `TimeoutError` counts only as a DOMException: others use that name for timeouts.
+ * A signal that was passed to the SDK or to `fetch` has fired. The SDKs' classes for it (`APIUserAbortError`) set no
+ * `name`. Where a minifier has renamed them, most still have this message. `TimeoutError` counts only as a DOMException:
+ * others use that name for timeouts.
  */
 function isAbort(error: unknown): boolean {
-  const { name, message } = error as Error;
+  const { name, message, constructor } = error as Error;
   if (name === "TimeoutError") return Object.prototype.toString.call(error) === "[object DOMException]";
-  return name === "AbortError" || message === "Request was aborted.";
+  return /AbortError\b/.test(`${name} ${constructor?.name}`) || message === "Request was aborted.";
 }
 
 function isProviders(error: unknown): boolean {

@@ -472,6 +472,25 @@ describe("the signal", () => {
     server.close();
   });
 
+  it("is the caller's where an SDK's class says so, whatever its message is", async () => {
+    // As @google/genai 3 and @google/generative-ai throw them: with the name of every error.
+    class APIUserAbortError extends Error {}
+    class GoogleGenerativeAIAbortError extends Error {}
+    for (const error of [
+      new APIUserAbortError("This operation was aborted"),
+      new GoogleGenerativeAIAbortError("Request aborted when reading from the stream"),
+    ]) {
+      const turn = await openaiChat
+        .read(
+          items([], () => {
+            throw error;
+          }),
+        )
+        .done();
+      expect(turn.error).toMatchObject({ code: "aborted", cause: error });
+    }
+  });
+
   it("of the caller closes the connection of an SDK's stream that hangs", async () => {
     const closed = Promise.withResolvers<void>();
     const server = createServer((request, response) => {
