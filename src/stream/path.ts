@@ -1,4 +1,5 @@
 import type { JsonChange } from "../json/index.ts";
+import { copyOf, type Container } from "../json/container.ts";
 import { copyJson, getOwn, setOwn } from "../schema/json.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
 
@@ -7,16 +8,25 @@ const MAX_GAP = 16;
 
 /**
  * Applies what `changes()` of a call told to a copy of its input that is kept elsewhere, as in a page: what came of the
- * changes before, `undefined` at first. Returns that same object, changed, or a new root. The changes stay as they are.
+ * changes before, `undefined` at first. Neither is written to: what changed is returned as new objects, and what did
+ * not stays the same, as React and others want it, whose updaters may run twice
+ * (https://github.com/cloudflare/agents/issues/1835).
  *
  * @throws RangeError for changes that do not follow on those before.
  * @example
  * for (const { changes } of events) input = applyChanges(input, changes);
  */
 export function applyChanges(input: unknown, changes: readonly PathPatch[]): unknown {
+  const copies = new Set<Container>();
+  const own = (there: Container): Container => {
+    if (copies.has(there)) return there;
+    const copy = copyOf(there);
+    copies.add(copy);
+    return copy;
+  };
   for (const { path, append, value } of changes) {
     if (append !== undefined || value !== undefined)
-      input = applyPatch(input, { path, append, value: copyJson(value) });
+      input = applyPatch(input, { path, append, value: copyJson(value) }, own);
   }
   return input;
 }
@@ -25,16 +35,17 @@ export function applyChanges(input: unknown, changes: readonly PathPatch[]): unk
  * Applies one patch to a value and returns it: the same object, or a new root where the path is empty.
  * Properties are always own properties (`__proto__` included), gaps in an array are filled with `null`.
  *
+ * @param own what to write to in place of a container on the way
  * @throws RangeError when the path does not fit the value that is there.
  */
-export function applyPatch(root: unknown, patch: PathPatch): unknown {
+export function applyPatch(root: unknown, patch: PathPatch, own = (there: Container) => there): unknown {
   const { path } = patch;
   if (path.length === 0) return patchedLeaf(root, patch);
-  const base = container(root, path[0]!);
+  const base = own(container(root, path[0]!));
   let parent = base;
   for (let depth = 0; depth < path.length - 1; depth++) {
     const step = path[depth]!;
-    const child = container(getOwn(parent, step as string), path[depth + 1]!);
+    const child = own(container(getOwn(parent, step as string), path[depth + 1]!));
     set(parent, step, child);
     parent = child;
   }
@@ -82,8 +93,6 @@ function patchedLeaf(before: unknown, patch: PathPatch): unknown {
   if (patch.append === undefined) return patch.value;
   return typeof before === "string" ? before + patch.append : patch.append;
 }
-
-type Container = unknown[] | Record<string, unknown>;
 
 /** The existing value if the next step can go into it; a new container if there is none. */
 function container(existing: unknown, step: PathStep): Container {
