@@ -242,10 +242,12 @@ export class Pump implements DecoderOptions {
 
   #cancel(): void {
     try {
+      const pieces = this.#pieces;
       // Not awaited: a source that hangs must not hold up the end.
-      Promise.resolve(this.#pieces.return?.()).catch(() => {});
-      // A generator waiting for its next piece cannot return: SDK streams are ended through their controller.
-      controllerOf(this.#source)?.abort();
+      Promise.resolve(pieces.return?.()).catch(() => {});
+      // A generator waiting for its next piece cannot return: SDK streams are ended through their controller. Those of
+      // `tee()` share it, and are no generators: the other half may still be read.
+      if (pieces.throw !== undefined) controllerOf(this.#source)?.abort();
     } catch {
       // The source has already failed.
     }

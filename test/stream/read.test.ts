@@ -491,6 +491,35 @@ describe("the signal", () => {
     }
   });
 
+  it("ends one half of an SDK's tee(), as leaving the loop does, and the other is still read to its end", async () => {
+    const server = createServer(async (_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const frame of new TextDecoder().decode(fixture.bytes).split(/(?<=\n\n)/)) {
+        response.write(frame);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      response.end();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const openai = new OpenAI({ apiKey: "none", baseURL: url, maxRetries: 0 });
+    for (const how of ["signal", "break"]) {
+      const abort = new AbortController();
+      const [half, rest] = (await openai.chat.completions.create({ model: "m", messages: [], stream: true })).tee();
+      const stream = openaiChat.read(half, { ...options, signal: abort.signal });
+      const whole = openaiChat.read(rest, options).done();
+      for await (const event of stream) {
+        if (event.type !== "start") continue;
+        if (how === "break") break;
+        abort.abort();
+      }
+      expect(stream.turn.error?.code).toBe("aborted");
+      expect(summarize(await whole)).toMatchObject(fixture.expected);
+    }
+    server.close();
+  });
+
   it("of the caller closes the connection of an SDK's stream that hangs", async () => {
     const closed = Promise.withResolvers<void>();
     const server = createServer((request, response) => {
