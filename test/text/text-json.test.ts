@@ -938,6 +938,8 @@ describe("a call of dsml", () => {
       "||DSML||",
       "\u{ff5c}DSML\u{ff5c}",
       "\u{ff5c}DSML\u{ff5c} ",
+      "\u{ff5c}\u{ff5c}DSML\u{ff5c}\u{ff5c} ",
+      "DSML\u{ff5c}",
       "\u{2016}DSML\u{2016}",
       "\u{ff5c}GCML\u{ff5c}",
     ].map((mark): [string, string, unknown[]] => [

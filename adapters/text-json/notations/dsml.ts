@@ -2,16 +2,18 @@ import { invokeNotation } from "../invoke-tags.ts";
 import { dsmlLeaks } from "../leaks.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 
-/** The mark as in the model's tokens, as V4.1 writes it, as servers and models spell it; then that of GigaChat 3.5. */
-const MARKS: [string, ...string[]] = [
+/** The mark as in the model's tokens, as servers and models spell it; then that of GigaChat 3.5. */
+const SPELLINGS = [
   "\u{ff5c}DSML\u{ff5c}",
-  "\u{ff5c}DSML\u{ff5c} ",
   "\u{ff5c}\u{ff5c}DSML\u{ff5c}\u{ff5c}",
+  "DSML\u{ff5c}", // https://github.com/antirez/ds4/blob/main/ds4_server.c
   "\u{2016}DSML\u{2016}",
   "|DSML|",
   "||DSML||",
   "\u{ff5c}GCML\u{ff5c}",
 ];
+/** V4.1 writes a space behind it, in any spelling (https://github.com/diegosouzapw/OmniRoute/pull/13930). */
+const MARKS = SPELLINGS.flatMap((mark) => [mark, `${mark} `]) as [string, ...string[]];
 /** Of V3.2, V4 and V4.1. */
 const SECTIONS = ["function_calls", "tool_calls", "calls"];
 
@@ -27,7 +29,8 @@ const list = results({
 /**
  * DeepSeek: a section of `<｜DSML｜invoke name="f">` with
  * `<｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter>`. The bars are full-width or ASCII, single or
- * doubled, and a space may follow them. `string` says whether a value is text or JSON. GigaChat 3.5 writes the same.
+ * doubled, or the first is missing, and a space may follow them. `string` says whether a value is text or JSON.
+ * GigaChat 3.5 writes the same.
  *
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.2/blob/main/encoding/encoding_dsv32.py
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/deepseekv41_detector.py for V4.1
