@@ -984,6 +984,12 @@ describe("a call of invoke", () => {
       [{ city: "Oslo <b>" }],
       "",
     ],
+    [
+      "may be one of DeepSeek V4 without the mark",
+      `<tool_calls>\n${weather.replace('city"', 'city" string="true"')}\n</tool_calls>`,
+      [{ city: "Oslo <b>" }],
+      "",
+    ],
     ["may stand alone", `count\n${weather} and`, [{ city: "Oslo <b>" }], "count\n and"],
     ["may be alone without parameters", `${now} and`, [{}], " and"],
     ["may be one tag in a section", `<function_calls><invoke name="now"/>${now}`, [{}, {}], ""],

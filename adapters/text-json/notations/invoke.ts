@@ -4,8 +4,14 @@ import { invokeNotation } from "../invoke-tags.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 import { TagBlock, type TagNotation } from "../tags.ts";
 
-/** Its tags begin with nothing, or with the namespace of Claude's or of Muse Glimmer's. */
-const tags = invokeNotation(["", "antml:", "atem:"], ["minimax:tool_call", "function_calls", "dots_function_call"]);
+/**
+ * Its tags begin with nothing, or with the namespace of Claude's or of Muse Glimmer's. The last section is that of
+ * DeepSeek V4 where a server has left out the mark of dsml, which is a token of its own.
+ */
+const tags = invokeNotation(
+  ["", "antml:", "atem:"],
+  ["minimax:tool_call", "function_calls", "dots_function_call", "tool_calls"],
+);
 
 /** Of MiniCPM5. A value with `<`, `&` or line breaks in it is covered. */
 const FUNCTION = "<function";
