@@ -33,8 +33,8 @@ export interface TagNotation {
   readonly parameterEnd: string;
   readonly sectionEnds: readonly string[];
   /**
-   * What is not part of a value where it begins, and where it ends. Unless that is a line break, they come together, and
-   * white space may stand around them.
+   * What is not part of a value where it begins, and where it ends: both, or neither. White space may stand around them,
+   * unless that is what they are.
    */
   readonly around?: readonly [begin: string, end: string];
   /** Only what follows distinguishes a call without a section from another notation, or other XML. */
@@ -213,7 +213,7 @@ export class TagBlock implements BlockReader {
     const lead = first - from > MAX_SPACE ? "no" : look(text, first, this.#lead);
     if (lead === "maybe") return from;
     if (lead === "yes") from = first + this.#lead.length;
-    else if (this.#lead !== "\n") this.#tail = "";
+    else this.#tail = "";
     this.#lead = "";
     for (let at = from; ;) {
       const begin = text.indexOf(this.#notation.close[0]!, at);

@@ -834,6 +834,23 @@ describe("a call of qwen-xml", () => {
   });
 });
 
+describe("the line breaks around a value of qwen-xml", () => {
+  // The templates of Seed-OSS and MiMo write none, that of Qwen one before and one after.
+  it.each([
+    ["\na\nb\n", "a\nb"],
+    ["\n\na\n\n", "\na\n"],
+    ["\n\n", ""],
+    ["\na", "a"],
+    ["a\nb", "a\nb"],
+    ["a\nb\n", "a\nb\n"],
+    [" \na\n", " \na\n"],
+  ])("%j is %j", async (written, content) => {
+    const path = "<parameter=path>a.txt</parameter>";
+    const call = `<function=write_file>\n${path}\n<parameter=content>${written}</parameter>\n</function>`;
+    await expectRead(textJson("qwen-xml"), call, [{ path: "a.txt", content }], "");
+  });
+});
+
 describe("what stands around calls of qwen-xml", () => {
   const now = "<function=now>\n</function>";
   it.each<[string, string, unknown[], string]>([

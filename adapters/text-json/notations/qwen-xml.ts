@@ -16,10 +16,11 @@ const [CLOSE] = CLOSES;
 
 /**
  * Qwen3-Coder: `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`. All values are plain
- * text, with one line break before and after; the tool's schema says what they mean. `<tool_call>` is sometimes left
- * out, and so is the `>` after a name (ml-explore/mlx-lm#1811, #1881).
+ * text, with one line break before and after, or, of Seed-OSS and MiMo, none; the tool's schema says what they mean.
+ * `<tool_call>` is sometimes left out, and so is the `>` after a name (ml-explore/mlx-lm#1811, #1881).
  *
  * @see https://huggingface.co/Qwen/Qwen3-Coder-480B-A35B-Instruct/blob/main/chat_template.jinja
+ * @see https://github.com/ggml-org/llama.cpp/blob/master/models/templates/ByteDance-Seed-OSS.jinja
  */
 export const qwenXml: JsonDialect = {
   markers: [...OPENS, FUNCTION],
