@@ -29,6 +29,7 @@ export function attributeTags({ open, close, end, call, parameter, sections, ...
   return {
     close,
     callEnd: ends[0]! + end,
+    nexts: begins.toSpliced(1, 1),
     parameterEnd: ends[1]! + end,
     sectionEnds: ends.slice(2).map((tag) => tag + end),
     isCommon: parts.isCommon,

@@ -36,7 +36,7 @@ export interface JsonBlockParts {
   isCall?(rest: string): boolean;
   /** What ends the block. */
   readonly ends: readonly string[];
-  /** What can only begin the next block, and so ends this one too. What stands before its `<` belongs to this one. */
+  /** What can only begin the next block, and so ends this one too. A `>` or `)` before it belongs to this one. */
   readonly nexts?: readonly string[];
   /** Servers may hide the end: if the text ends after closed JSON, the end of the turn decides about the call. */
   readonly isEndHidden?: boolean;
@@ -96,7 +96,7 @@ export class JsonBlock implements BlockReader {
         if (found === "maybe") break;
         if (found !== undefined) {
           const { word } = found;
-          const end = at + (nexts.includes(word) ? Math.max(0, word.indexOf("<")) : word.length);
+          const end = at + (nexts.includes(word) ? word.search(/[^>)]/) : word.length);
           if (isBlind || !this.#value.isQuoted) return this.#close(text.slice(from, at), end);
           if (this.#kept === undefined) {
             // What follows is passed on like the rest of the string, and also kept.

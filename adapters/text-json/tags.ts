@@ -30,6 +30,8 @@ export interface TagNotation {
   /** What begins a tag that ends something. */
   readonly close: string;
   readonly callEnd: string;
+  /** What only begins another call or section: arguments that are JSON end there, too. */
+  readonly nexts: readonly string[];
   readonly parameterEnd: string;
   readonly sectionEnds: readonly string[];
   /**
@@ -183,7 +185,9 @@ export class TagBlock implements BlockReader {
   /** Models sometimes write them this way: https://github.com/sgl-project/sglang/issues/38924 */
   #jsonOf(call: CallWriter): JsonBlock {
     const head = (_: string, json: number) => ({ json, begin: () => argumentsOf(call) });
-    return new JsonBlock({ head, ends: [this.#notation.callEnd] }, this.#writer, this.#context);
+    const { callEnd, nexts, sectionEnds } = this.#notation;
+    const parts = { head, ends: [callEnd], nexts: [...nexts, ...sectionEnds] };
+    return new JsonBlock(parts, this.#writer, this.#context);
   }
 
   #readJson(json: JsonBlock, text: string, from: number): number {

@@ -677,6 +677,22 @@ describe("a block behind one that has no end", () => {
         .join(""),
       " and",
     ],
+    ["glm", ["{}", '{"a": "b', "{}</tool_call> and"].map((args) => `<tool_call>now>${args}`).join(""), " and"],
+    ["glm", "<tool_call>now>{}\n<tool_call>now</tool_call> and", " and"],
+    ["qwen-xml", "<tool_call><function=now>{}\n<function=now>\n</function></tool_call> and", " and"],
+    ["qwen-xml", "<tool_call><function=now>{}</tool_call><tool_call><function=now></function></tool_call> and", " and"],
+    ["qwen-xml", "<tool_call><function=now>{}<tool_call><function=now>{}</function></tool_call> and", " and"],
+    [
+      "dsml",
+      `<|DSML|calls>${["{}", '{"a": "b', "{}</|DSML|invoke></|DSML|calls> and"].map((args) => `<|DSML|invoke name="now">${args}`).join("")}`,
+      " and",
+    ],
+    ["dsml", '<|DSML|calls><|DSML|invoke name="now">{}</|DSML|calls><|DSML|invoke name="now"/> and', " and"],
+    [
+      "invoke",
+      `${["{}", "{}"].map((args) => `]<]minimax[>[<invoke name="now">${args}`).join("")}]<]minimax[>[</invoke> and`,
+      " and",
+    ],
   ])("is another one: %s, %s", async (name, text, said) => {
     for (const pieces of [[text], text.split("")]) {
       const { turn } = await readText(textJson(name), pieces, sharedTools);

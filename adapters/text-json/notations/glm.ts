@@ -166,6 +166,7 @@ function tagsOf(suffix: string, isSection: boolean): TagNotation {
   return {
     close: "</",
     callEnd,
+    nexts: [call],
     parameterEnd: valueEnd,
     sectionEnds,
     isCommon: false,

@@ -82,6 +82,7 @@ const MAX_TAG = 240;
 const spacedTags: TagNotation = {
   close: `${SPACE}</`,
   callEnd: `${SPACE}</invoke>`,
+  nexts: [SECTION, INVOKE],
   parameterEnd: "end",
   sectionEnds: [SECTION_END],
   isCommon: false,

@@ -62,6 +62,7 @@ const MAX_NAME = 128;
 const tags: TagNotation = {
   close: "</",
   callEnd: FUNCTION_END,
+  nexts: [...OPENS, FUNCTION],
   parameterEnd: PARAMETER_END,
   sectionEnds: CLOSES,
   around: ["\n", "\n"],
