@@ -33,7 +33,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
     `<tools>\n${json}\n</tools>`,
   ],
   xLAM: [`[${json}]`],
-  "Granite 3, Phi-4-mini": [`<|tool_call|>[${json}]`, `<|tool_call|>[${json}]<|/tool_call|>`],
+  "Granite 3, Phi-4-mini": [`<|tool_call|>[${json}]`, `<|tool_call|>[${json}]<|/tool_call|>`, `functools[${json}]`],
   "Hunyuan A13B, Jamba": [`<tool_calls>[${json}]</tool_calls>`, `<tool_calls>[\n  ${json}\n]</tool_calls>`],
   "Nemotron Nano 2": [`<TOOLCALL>[${json}]</TOOLCALL>`],
   "LongCat-Flash": [`<longcat_tool_call>${json}</longcat_tool_call>`],

@@ -366,6 +366,8 @@ describe("a call of hermes", () => {
     ["Hunyuan", `<tool_calls>${list}</tool_calls>`, [{}, { city: "<TOOLCALL>" }]],
     ["Nemotron", `<TOOLCALL>${list}</TOOLCALL>`, [{}, { city: "<TOOLCALL>" }]],
     ["Phi", `<|tool_call|>${list}<|/tool_call|>`, [{}, { city: "<TOOLCALL>" }]],
+    ["Phi, as vLLM and Ollama prompt it", `functools${list}`, [{}, { city: "<TOOLCALL>" }]],
+    ["LFM2, asked for JSON", `<|tool_call_start|>${list}<|tool_call_end|>`, [{}, { city: "<TOOLCALL>" }]],
     ["LongCat", `<longcat_tool_call>${list}</longcat_tool_call>`, [{}, { city: "<TOOLCALL>" }]],
     ["Command", `<|START_ACTION|>${action}<|END_ACTION|>`, [{ city: "Oslo" }]],
   ])("is read in the marks of %s", async (model, text, inputs) => {
@@ -417,6 +419,7 @@ describe("a call of hermes", () => {
     ["is none of other tags", "<tools><tool>now</tool></tools>", [], "<tools><tool>now</tool></tools>"],
     ["is cut without its last bracket", `<|function_call|>${now.slice(0, -1)}`, ["truncated"], ""],
     ["is none behind words", `The mark <|function_call|> and ${now}`, [], `The mark <|function_call|> and ${now}`],
+    ["is none in an import", "import functools\nfunctools [1]", [], "import functools\nfunctools [1]"],
     ["is none in code", `\`<|function_call|>${now}\``, [], `\`<|function_call|>${now}\``],
   ])("%s: %s", async (_, text, outcomes, said) => {
     await expectRead(textJson("hermes"), text, outcomes, said);

@@ -15,7 +15,8 @@ interface Form {
 
 /**
  * Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, LongCat, dots, Qwen2.5-Coder, Phi-4-mini,
- * Command R and A, InternLM, Apertus, GigaChat 3.1 and 3.0.
+ * LFM2 where it is asked for JSON, Command R and A, InternLM, Apertus, Phi-4-mini as vLLM and Ollama prompt it, GigaChat
+ * 3.1 and 3.0.
  */
 const FORMS: readonly Form[] = [
   ...["tool_call", "tool_calls", "TOOLCALL", "longcat_tool_call", "dots_function_call"].map((tag) => ({
@@ -24,10 +25,12 @@ const FORMS: readonly Form[] = [
   })),
   { open: "<tools>", close: "</tools>", isBesideTools: true },
   { open: "<|tool_call|>", close: "<|/tool_call|>" },
+  { open: "<|tool_call_start|>", close: "<|tool_call_end|>" },
   { open: "<|START_ACTION|>", close: "<|END_ACTION|>" },
   { open: "<|action_start|><|plugin|>", close: "<|action_end|>" },
   { open: "<|action_start|> <|plugin|>", close: "<|action_end|>" },
   { open: "<|tools_prefix|>", close: "<|tools_suffix|>", isKeyed: true },
+  { open: "functools[" },
   { open: "<|function_call|>" },
   { open: "<|message_sep|>\n\nfunction call<|role_sep|>" },
   { open: "function call<|role_sep|>" },
@@ -44,10 +47,12 @@ const [CLOSE] = CLOSES as [string];
 
 /**
  * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block per call. Others write the same,
- * or a list of it, between marks of their own; GigaChat writes no end mark, Qwen2.5-Coder none at all.
+ * or a list of it, between marks of their own; GigaChat and Phi-4-mini write no end mark, Qwen2.5-Coder none at all.
  *
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  * @see https://github.com/ardanlabs/kronk/issues/944 for Qwen2.5-Coder
+ * @see https://docs.liquid.ai/lfm/key-concepts/tool-use for LFM2
+ * @see https://github.com/vllm-project/vllm/blob/main/examples/tool_chat_template_phi4_mini.jinja
  */
 export const hermes: JsonDialect = {
   markers: [...OPENS, ...UNMARKED],
