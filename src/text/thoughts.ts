@@ -16,6 +16,7 @@ const TAGS: ReadonlyMap<string, string> = new Map([
   ["<|begin_of_thought|>", "<|end_of_thought|>"],
   ["◁think▷", "◁/think▷"],
   ["[THINK]", "[/THINK]"],
+  ["<|think:start|>", "<|think:end|>"],
   ["<seed:think>", "</seed:think>"],
   ["<think:opensource>", "</think:opensource>"],
   ["<think:6124c78e>", "</think:6124c78e>"],

@@ -66,6 +66,9 @@ const written: Readonly<Record<string, readonly string[]>> = {
       .replaceAll("\n", "")
       .replaceAll(/(?<=<[/a-z_]+)>/g, ":6124c78e>"),
   ],
+  "Solar Open 2": [
+    "<|tool_call:start|>get_weather\n<|tool_arg:start|>city<|tool_arg:value|>Oslo<|tool_arg:end|>\n<|tool_call:end|>",
+  ],
   "Llama 3.1, 3.2, 3.3": [
     json.replace("arguments", "parameters"),
     `${json.replace("arguments", "parameters")}<|eot_id|>`,

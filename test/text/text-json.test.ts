@@ -1455,6 +1455,45 @@ describe("a call of glm", () => {
     await expectRead(textJson("glm"), text, outcomes, said);
   });
 
+  const solar = (name: string, values: Record<string, string>) => {
+    const list = Object.entries(values).map(
+      ([key, value]) => `<|tool_arg:start|>${key}<|tool_arg:value|>${value}<|tool_arg:end|>\n`,
+    );
+    return `<|tool_call:start|>${name}\n${list.join("")}<|tool_call:end|>`;
+  };
+  const file = { path: "a.txt", content: "\n b\n" };
+  it.each<[string, string, unknown[], string]>([
+    ["is read", `So.${solar("write_file", file)}\n${solar("now", {})}`, [file, {}], "So.\n"],
+    [
+      "has values that its schema interprets",
+      solar("set_volume", { level: "3", room: "7" }),
+      [{ level: 3, room: "7" }],
+      "",
+    ],
+    [
+      "may have a value about such calls",
+      solar("write_file", { ...file, content: `${solar("now", {})}<|tool_arg:end|> ${now}` }),
+      [{ ...file, content: `${solar("now", {})}<|tool_arg:end|> ${now}` }],
+      "",
+    ],
+    [
+      "is none without the end of a value",
+      solar("write_file", file).replace("<|tool_arg:end|>", "") + solar("now", {}),
+      ["invalid_call", {}],
+      "",
+    ],
+    ["is cut before its end", solar("write_file", file).slice(0, -1), ["truncated"], ""],
+    ["is cut in a value", solar("write_file", file).slice(0, -40), ["truncated"], ""],
+    [
+      "is none in a sentence",
+      "It begins with <|tool_call:start|> there.\n",
+      [],
+      "It begins with <|tool_call:start|> there.\n",
+    ],
+  ])("of Solar Open 2 %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("glm"), text, outcomes, said);
+  });
+
   it.each<NotationName>(["hermes", "qwen-xml", "glm"])(
     "is told from those of the same tag, such as of %s",
     async (name) => {

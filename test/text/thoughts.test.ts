@@ -62,6 +62,7 @@ describe("a call in the thoughts of a text", () => {
     "<thinking> </thinking>",
     "<thought> </thought>",
     "[THINK] [/THINK]",
+    "<|think:start|> <|think:end|>",
     "<seed:think> </seed:think>",
     "<think:opensource> </think:opensource>",
     "<think:6124c78e> </think:6124c78e>",

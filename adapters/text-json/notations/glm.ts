@@ -15,22 +15,48 @@ const VALUE_END = "</arg_value>";
 const SECTIONS = ["<tool_calls>", "<tool_calls:"];
 const SUFFIXED_CALL = "<tool_call:";
 
+interface Marks {
+  readonly call: string;
+  readonly callEnd: string;
+  /** What may stand between the name and the first parameter. */
+  readonly separators: readonly string[];
+  readonly key: string;
+  readonly keyEnd: string;
+  /** "" if the end of the key begins the value. */
+  readonly value: string;
+  readonly valueEnd: string;
+  readonly sectionEnds: readonly string[];
+}
+
+const SOLAR: Marks = {
+  call: "<|tool_call:start|>",
+  callEnd: "<|tool_call:end|>",
+  separators: [],
+  key: "<|tool_arg:start|>",
+  keyEnd: "<|tool_arg:value|>",
+  value: "",
+  valueEnd: "<|tool_arg:end|>",
+  sectionEnds: [],
+};
+
 /**
  * GLM 4.5 and on: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`, with line breaks
  * between the tags (4.5, 4.6) or without. The tool's schema says what a value means. Hunyuan 3 and 4 write the same in
  * a section, 3 with `<tool_sep>` after the name. All of their tags may have a suffix, which depends on the checkpoint:
- * `<tool_call:opensource>`.
+ * `<tool_call:opensource>`. Solar Open 2 has other marks for the same.
  *
  * @see https://huggingface.co/zai-org/GLM-4.5/blob/main/chat_template.jinja
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/hunyuan_detector.py for Hunyuan 3
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/hy_v4_tool_parser.py for Hunyuan 4
+ * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/solar_open2_tool_parser.py
  */
 export const glm: JsonDialect = {
-  markers: [CALL, SUFFIXED_CALL, ...SECTIONS],
+  markers: [CALL, SUFFIXED_CALL, ...SECTIONS, SOLAR.call],
   start: (writer, context) => (marker) => {
+    if (marker === SOLAR.call) return new TagBlock(tagsOf(SOLAR), marker, writer, context);
     const isSection = SECTIONS.includes(marker);
     const block = (rest: string, suffix: string) =>
-      new TagBlock(tagsOf(suffix, isSection), isSection ? "" : marker + rest, writer, context);
+      new TagBlock(tagsOf(marksOf(suffix, isSection)), isSection ? "" : marker + rest, writer, context);
     return marker.endsWith(":") ? new SuffixedBlock(block) : block("", "");
   },
   // With an end mark, a call cut off after a name, or between two parameters, would look complete.
@@ -56,7 +82,7 @@ Values are written as they are, without quotes or escapes; lists and objects as 
         return `${CALL}${name}\n${parameters.join("")}${CALL_END}`;
       })
       .join("\n"),
-  ...results({ ...TOOL_RESPONSE, marks: ["<tool_call", "</tool_call"] }),
+  ...results({ ...TOOL_RESPONSE, marks: ["<tool_call", "</tool_call", SOLAR.call] }),
 };
 
 /** The maximum length of a name with the white space around it. */
@@ -93,12 +119,21 @@ class SuffixedBlock implements BlockReader {
 }
 
 /** @param suffix of all tags, with its colon */
-function tagsOf(suffix: string, isSection: boolean): TagNotation {
-  const [call, key, value, separator] = ["tool_call", "arg_key", "arg_value", "tool_sep"].map(
-    (name) => `<${name}${suffix}>`,
-  ) as [string, string, string, string];
-  const [callEnd, keyEnd, valueEnd] = [call, key, value].map((tag) => `</${tag.slice(1)}`) as [string, string, string];
-  const sectionEnds = isSection ? [`</tool_calls${suffix}>`] : [];
+function marksOf(suffix: string, isSection: boolean): Marks {
+  const end = `${suffix}>`;
+  return {
+    call: `<tool_call${end}`,
+    callEnd: `</tool_call${end}`,
+    separators: [`<tool_sep${end}`],
+    key: `<arg_key${end}`,
+    keyEnd: `</arg_key${end}`,
+    value: `<arg_value${end}`,
+    valueEnd: `</arg_value${end}`,
+    sectionEnds: isSection ? [`</tool_calls${end}`] : [],
+  };
+}
+
+function tagsOf({ call, callEnd, separators, key, keyEnd, value, valueEnd, sectionEnds }: Marks): TagNotation {
   const words = [call, key, callEnd, valueEnd, ...sectionEnds];
   const behindName = [key, callEnd, keyEnd, valueEnd];
 
@@ -116,9 +151,9 @@ function tagsOf(suffix: string, isSection: boolean): TagNotation {
     const name = text.slice(from, nameEnd);
     // A word that ends with a full stop is the last of a sentence.
     if (!/^[\w-](?:.*[\w-])?$/.test(name)) return undefined;
-    const found = lookFor(text, end, [separator, ...behindName, "{", ">"]);
+    const found = lookFor(text, end, [...separators, ...behindName, "{", ">"]);
     if (typeof found !== "object") return found;
-    const isOver = found.word === separator || found.word === ">";
+    const isOver = separators.includes(found.word) || found.word === ">";
     const begin = isOver ? end + found.word.length : end;
     if (found.word === ">") {
       const json = skipSpace(text, begin);
@@ -157,14 +192,15 @@ function tagsOf(suffix: string, isSection: boolean): TagNotation {
     const broken: Tag = { kind: "parameter", isEnd: false, end: at };
     const end = keyEndAt(text, at);
     if (typeof end !== "number") return end ?? broken;
-    const from = skipSpace(text, end + keyEnd.length);
+    const behindKey = end + keyEnd.length;
+    const from = value === "" ? behindKey : skipSpace(text, behindKey);
     const begin = from - at > 2 * MAX_NAME ? "no" : look(text, from, value);
     if (begin !== "yes") return begin === "maybe" ? "maybe" : broken;
     return { kind: "parameter", isEnd: false, name: text.slice(at, end).trim(), end: from + value.length };
   }
 
   return {
-    close: "</",
+    close: callEnd.slice(0, 2),
     callEnd,
     nexts: [call],
     parameterEnd: valueEnd,
