@@ -1,7 +1,9 @@
-import { isClosedRoot, isHighSurrogate } from "../../src/json/index.ts";
+import { isClosedRoot, isHighSurrogate, jsonIn } from "../../src/json/index.ts";
 import {
   conjunction,
+  fits,
   fitsKind,
+  isContainer,
   rootParts,
   schemasAt,
   unionsOf,
@@ -28,7 +30,8 @@ interface Container {
 
 /**
  * Writes arguments that come as names and plain texts as JSON. The tool's schema decides what a text means: if it takes
- * a string, the text stays one (even `007`) and is passed on as it comes; otherwise it is read as JSON.
+ * a string, the text stays one (even `007`) and is passed on as it comes, unless it is a list or an object that the
+ * schema takes as well; otherwise it is read as JSON.
  */
 export class TypedArguments {
   readonly #call: CallWriter;
@@ -76,7 +79,8 @@ export class TypedArguments {
     keys.add(key);
     this.#type = type;
     this.#isText = true;
-    this.#isString = type === "string" || (type === undefined && !this.#takes(null) && this.#takes("a text"));
+    const isSure = () => this.#takes("a text") && ![null, [], {}].some((value) => this.#takes(value));
+    this.#isString = type === "string" || (type === undefined && isSure());
     this.#hasBegun = false;
     this.#kept = [];
     this.#keptLength = 0;
@@ -85,7 +89,7 @@ export class TypedArguments {
 
   #contain(name: string): void {
     if (this.#hasBegun || this.#kept.join("").trim() !== "") this.#call.unreadable(MIXED);
-    const isList = name === "item" && this.#takes([]);
+    const isList = name === "item" && this.#takes([], true);
     this.#containers.push({ isList, parts: partsOf(this.#schemas, this.#walk()), keys: new Set() });
   }
 
@@ -134,9 +138,7 @@ export class TypedArguments {
 
   #jsonOf(text: string): string {
     const trimmed = text.trim();
-    if (this.#type === undefined && this.#takes("a text") && !(isNull(trimmed) && this.#takes(null))) {
-      return JSON.stringify(text);
-    }
+    if (this.#type === undefined && this.#takes("a text") && !this.#isOther(trimmed)) return JSON.stringify(text);
     // Models trained on much Python write its literals.
     const json = WORDS.get(trimmed) ?? trimmed;
     try {
@@ -148,11 +150,22 @@ export class TypedArguments {
     }
   }
 
-  /** Whether the schema allows a value of this kind. An unknown property is a string. */
-  #takes(value: string | null | []): boolean {
-    if (this.#schemas.length === 0) return value !== null;
+  /**
+   * Whether a text that may be a string is what else the schema takes: `null`, or a list or an object. Servers read it
+   * so, too: https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/utils.py
+   */
+  #isOther(text: string): boolean {
+    if (isNull(text)) return this.#takes(null);
+    const value = jsonIn(text);
+    if (!isContainer(value) || !this.#takes(Array.isArray(value) ? [] : {})) return false;
+    return unlessTooMuch(() => fits(value, this.#schemas, this.#walk()), false);
+  }
+
+  /** @param any whether what allows anything allows this: an unknown property, and any text without a type, is a string */
+  #takes(value: Kind, any = typeof value === "string"): boolean {
+    if (this.#schemas.length === 0) return any;
     const walk = this.#walk();
-    return unlessTooMuch(() => this.#schemas.every((schema) => takes(schema, value, walk)), value !== null);
+    return unlessTooMuch(() => this.#schemas.every((schema) => takes(schema, value, any, walk)), any);
   }
 
   #walk(): Walk {
@@ -194,9 +207,12 @@ function partsOf(schemas: readonly unknown[], walk: Walk): Parts {
   }, []);
 }
 
+/** A value of the kind that is asked for. */
+type Kind = string | null | [] | Readonly<Record<string, never>>;
+
 /** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */
-function takes(schema: unknown, value: string | null | [], walk: Walk): boolean {
-  if (typeof schema === "boolean") return value !== null;
+function takes(schema: unknown, value: Kind, any: boolean, walk: Walk): boolean {
+  if (typeof schema === "boolean") return any;
   const parts = conjunction([schema], walk);
   const kinds = parts.map(({ enum: values, const: constant, ...part }) => {
     if (Array.isArray(values)) return { ...part, type: [...new Set(values.map(kindOf))] };
@@ -204,8 +220,8 @@ function takes(schema: unknown, value: string | null | [], walk: Walk): boolean 
   });
   // A schema without constraints takes anything; a text then stays a text.
   const unions = unionsOf(parts);
-  if (kinds.every(({ type }) => type === undefined) && unions.length === 0) return value !== null;
-  return fitsKind(value, kinds) && unions.every((union) => union.some((branch) => takes(branch, value, walk)));
+  if (kinds.every(({ type }) => type === undefined) && unions.length === 0) return any;
+  return fitsKind(value, kinds) && unions.every((union) => union.some((branch) => takes(branch, value, any, walk)));
 }
 
 function kindOf(value: unknown): string {
