@@ -15,29 +15,25 @@ const VALUE_END = "</arg_value>";
 const SECTIONS = ["<tool_calls>", "<tool_calls:"];
 const SUFFIXED_CALL = "<tool_call:";
 
-interface Marks {
-  readonly call: string;
-  readonly callEnd: string;
-  /** What may stand between the name and the first parameter. */
-  readonly separators: readonly string[];
-  readonly key: string;
-  readonly keyEnd: string;
-  /** "" if the end of the key begins the value. */
-  readonly value: string;
-  readonly valueEnd: string;
-  readonly sectionEnds: readonly string[];
-}
+/** What begins and ends a call, a key and a value; the end of a key may begin the value, too. */
+type Marks = readonly [
+  call: string,
+  callEnd: string,
+  key: string,
+  keyEnd: string,
+  value: string,
+  valueEnd: string,
+  ...sectionEnds: string[],
+];
 
-const SOLAR: Marks = {
-  call: "<|tool_call:start|>",
-  callEnd: "<|tool_call:end|>",
-  separators: [],
-  key: "<|tool_arg:start|>",
-  keyEnd: "<|tool_arg:value|>",
-  value: "",
-  valueEnd: "<|tool_arg:end|>",
-  sectionEnds: [],
-};
+const SOLAR: Marks = [
+  "<|tool_call:start|>",
+  "<|tool_call:end|>",
+  "<|tool_arg:start|>",
+  "<|tool_arg:value|>",
+  "",
+  "<|tool_arg:end|>",
+];
 
 /**
  * GLM 4.5 and on: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`, with line breaks
@@ -51,9 +47,9 @@ const SOLAR: Marks = {
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/solar_open2_tool_parser.py
  */
 export const glm: JsonDialect = {
-  markers: [CALL, SUFFIXED_CALL, ...SECTIONS, SOLAR.call],
+  markers: [CALL, SUFFIXED_CALL, ...SECTIONS, SOLAR[0]],
   start: (writer, context) => (marker) => {
-    if (marker === SOLAR.call) return new TagBlock(tagsOf(SOLAR), marker, writer, context);
+    if (marker === SOLAR[0]) return new TagBlock(tagsOf(SOLAR), marker, writer, context);
     const isSection = SECTIONS.includes(marker);
     const block = (rest: string, suffix: string) =>
       new TagBlock(tagsOf(marksOf(suffix, isSection)), isSection ? "" : marker + rest, writer, context);
@@ -82,7 +78,7 @@ Values are written as they are, without quotes or escapes; lists and objects as 
         return `${CALL}${name}\n${parameters.join("")}${CALL_END}`;
       })
       .join("\n"),
-  ...results({ ...TOOL_RESPONSE, marks: ["<tool_call", "</tool_call", SOLAR.call] }),
+  ...results({ ...TOOL_RESPONSE, marks: ["<tool_call", "</tool_call", SOLAR[0]] }),
 };
 
 /** The maximum length of a name with the white space around it. */
@@ -121,19 +117,20 @@ class SuffixedBlock implements BlockReader {
 /** @param suffix of all tags, with its colon */
 function marksOf(suffix: string, isSection: boolean): Marks {
   const end = `${suffix}>`;
-  return {
-    call: `<tool_call${end}`,
-    callEnd: `</tool_call${end}`,
-    separators: [`<tool_sep${end}`],
-    key: `<arg_key${end}`,
-    keyEnd: `</arg_key${end}`,
-    value: `<arg_value${end}`,
-    valueEnd: `</arg_value${end}`,
-    sectionEnds: isSection ? [`</tool_calls${end}`] : [],
-  };
+  return [
+    `<tool_call${end}`,
+    `</tool_call${end}`,
+    `<arg_key${end}`,
+    `</arg_key${end}`,
+    `<arg_value${end}`,
+    `</arg_value${end}`,
+    ...(isSection ? [`</tool_calls${end}`] : []),
+  ];
 }
 
-function tagsOf({ call, callEnd, separators, key, keyEnd, value, valueEnd, sectionEnds }: Marks): TagNotation {
+function tagsOf([call, callEnd, key, keyEnd, value, valueEnd, ...sectionEnds]: Marks): TagNotation {
+  /** Behind the name, of Hunyuan 3. */
+  const separator = call.replace("call", "sep");
   const words = [call, key, callEnd, valueEnd, ...sectionEnds];
   const behindName = [key, callEnd, keyEnd, valueEnd];
 
@@ -151,9 +148,9 @@ function tagsOf({ call, callEnd, separators, key, keyEnd, value, valueEnd, secti
     const name = text.slice(from, nameEnd);
     // A word that ends with a full stop is the last of a sentence.
     if (!/^[\w-](?:.*[\w-])?$/.test(name)) return undefined;
-    const found = lookFor(text, end, [...separators, ...behindName, "{", ">"]);
+    const found = lookFor(text, end, [separator, ...behindName, "{", ">"]);
     if (typeof found !== "object") return found;
-    const isOver = separators.includes(found.word) || found.word === ">";
+    const isOver = found.word === separator || found.word === ">";
     const begin = isOver ? end + found.word.length : end;
     if (found.word === ">") {
       const json = skipSpace(text, begin);
