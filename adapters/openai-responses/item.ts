@@ -21,6 +21,8 @@ export interface Item {
   sent: number;
   /** Those of free text. */
   free: string;
+  /** For free text: pieces of JSON around it came, and only the end of the call tells the text. */
+  isWrapped: boolean;
   /** The pieces of a call whose beginning was not seen: a stream may be resumed in its middle. */
   unheaded: string | undefined;
   /** Whether an index or an id showed that those pieces belong to one call. */
@@ -126,8 +128,19 @@ export function corrected(item: Item, whole: unknown): Readonly<Record<string, u
 }
 
 /** Whether free text came in pieces that are not the whole: some did not arrive, or came twice. */
-export function isTorn({ wire, free }: Item, whole: unknown): boolean {
-  return wire.type === "custom_tool_call" && free !== "" && textOf(whole) !== undefined && whole !== free;
+export function isTorn({ wire, free, isWrapped: needsWhole }: Item, whole: unknown): boolean {
+  if (wire.type !== "custom_tool_call") return false;
+  return textOf(whole) === undefined ? needsWhole : free !== "" && whole !== free;
+}
+
+/**
+ * Whether an input of this type is the JSON in which LiteLLM has a model without custom tools write the free text
+ * (its `responses/litellm_completion_transformation/custom_tools.py`).
+ */
+export function isWrapped(item: Item, type: string): boolean {
+  const isJson = item.wire.type === "custom_tool_call" && type !== item.wire.type;
+  item.isWrapped ||= isJson;
+  return isJson;
 }
 
 /** Metadata of a call: how to find its item again, and what its result must repeat. */

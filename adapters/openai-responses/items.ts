@@ -140,6 +140,7 @@ export class Items {
       name: undefined,
       sent: 0,
       free: "",
+      isWrapped: false,
       unheaded: event.item === undefined && isCall(wire) ? "" : undefined,
       isPlaced: typeof event.output_index === "number" || itemId !== undefined,
       streamed: undefined,

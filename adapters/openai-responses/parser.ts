@@ -19,6 +19,7 @@ import {
   isSame,
   isSpoken,
   isTorn,
+  isWrapped,
   itemTypeOf,
   keepName,
   nativeItem,
@@ -58,17 +59,8 @@ export class ResponsesParser implements Parser<unknown> {
   #reasoned = false;
   #hasTextPieces = false;
 
-  static readonly #input: Delta<ResponsesParser> = {
-    ...PLACES,
-    push(parser, piece, index) {
-      const item = parser.#items.at(index);
-      // What follows the end is ignored; without an item at the index, or if the piece may belong to another one, the
-      // whole event is read.
-      if (item === undefined || parser.#ended || isOver(item) || !isCall(item.wire)) return parser.#ended;
-      parser.#onInput(item, piece);
-      return true;
-    },
-  };
+  static readonly #arguments = ResponsesParser.#input("function_call");
+  static readonly #freeText = ResponsesParser.#input("custom_tool_call");
   /** Only for the first part of an item, which is usually the only one. */
   static readonly #text: Delta<ResponsesParser> = {
     ...PLACES,
@@ -83,14 +75,29 @@ export class ResponsesParser implements Parser<unknown> {
   static readonly #templates = new Templates(({ type, content_index: contentIndex }: WireEvent) => {
     switch (type) {
       case "response.function_call_arguments.delta":
+        return ResponsesParser.#arguments;
       case "response.custom_tool_call_input.delta":
-        return ResponsesParser.#input;
+        return ResponsesParser.#freeText;
       case "response.output_text.delta":
         return contentIndex === 0 ? ResponsesParser.#text : undefined;
       default:
         return undefined;
     }
   });
+
+  static #input(type: string): Delta<ResponsesParser> {
+    return {
+      ...PLACES,
+      push(parser, piece, index) {
+        const item = parser.#items.at(index);
+        // What follows the end is ignored; without an item at the index, or if the piece may belong to another one, the
+        // whole event is read.
+        if (item?.wire.type !== type || parser.#ended || isOver(item) || !isCall(item.wire)) return parser.#ended;
+        parser.#onInput(item, type, piece);
+        return true;
+      },
+    };
+  }
 
   get templates(): Templates {
     return ResponsesParser.#templates;
@@ -135,7 +142,7 @@ export class ResponsesParser implements Parser<unknown> {
     switch (type) {
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        return this.#onInput(this.#callOf(event, itemTypeOf(type)), event.delta);
+        return this.#onInput(this.#callOf(event, itemTypeOf(type)), itemTypeOf(type), event.delta);
       case "response.output_text.delta":
         return this.#onText(this.#spoken(event, "message"), event.content_index, event.delta);
       case "response.reasoning_text.delta":
@@ -304,9 +311,9 @@ export class ResponsesParser implements Parser<unknown> {
     this.#sink.tool(toolChunk(0, call.key, undefined, undefined, undefined, false, metadata));
   }
 
-  #onInput(item: Item, delta: unknown): void {
+  #onInput(item: Item, type: string, delta: unknown): void {
     if (typeof delta !== "string") return;
-    if (!isCall(item.wire) || item.done) return;
+    if (!isCall(item.wire) || item.done || isWrapped(item, type)) return;
     if (item.unheaded !== undefined) {
       item.unheaded += delta;
       return;
@@ -321,7 +328,7 @@ export class ResponsesParser implements Parser<unknown> {
     const callType = itemTypeOf(type);
     const untold = typeof whole === "string" ? this.#items.untold(event, callType, whole) : undefined;
     const item = untold?.item ?? this.#callOf(event, callType);
-    if (!isCall(item.wire) || item.done || (untold !== undefined && item.isTold)) return;
+    if (!isCall(item.wire) || item.done || isWrapped(item, callType) || (untold !== undefined && item.isTold)) return;
     // By its index it belongs to one call, by its id to another: the end of each decides.
     const named = this.#items.named(event.item_id);
     if (named !== undefined && named !== item && isCall(named.wire)) return;

@@ -1141,6 +1141,42 @@ describe("the turn", () => {
     }
   });
 
+  describe("free text that came as the JSON around it", () => {
+    // LiteLLM, for models without custom tools: its responses/litellm_completion_transformation/custom_tools.py
+    const item = { type: "custom_tool_call", id: "call_1", call_id: "call_1", name: "write_sql", input: "" };
+    const json = '{"content":"SELECT 1"}';
+    const pieces = [
+      added(1, { ...item, status: "in_progress" }),
+      delta(1, json.slice(0, 10)),
+      delta(1, json.slice(10)),
+    ];
+    const told: Event = { type: "response.function_call_arguments.done", output_index: 1, arguments: json };
+    const whole = { ...item, status: "completed", input: "SELECT 1" };
+
+    it.each<[string, Event[]]>([
+      ["the call", [...pieces, told, ended(1, whole), completedWith(whole)]],
+      ["the response", [...pieces, told, completedWith(whole)]],
+      ["the call, and came in one piece", [pieces[0]!, told, ended(1, whole), completedWith(whole)]],
+    ])("is the one at the end of %s", async (_, events) => {
+      const turn = await turnOf(events);
+      const use = turn.calls[0]?.outcome as ToolUse;
+      expect(turn.calls).toHaveLength(1);
+      expect(use.input).toBe("SELECT 1");
+      await use.execute();
+      expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ type: "custom_tool_call", input: "SELECT 1" }]);
+      const bytes = new TextEncoder().encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+      const read = await openaiResponses.read(new Response(bytes), { tools: [writeSql] }).done();
+      expect(read.calls).toMatchObject([{ input: "SELECT 1", outcome: { name: "write_sql" } }]);
+    });
+
+    it("does not run if nothing tells it", async () => {
+      for (const end of [ended(1, { ...whole, input: "" }), ended(1, { ...whole, input: undefined }), completed]) {
+        const turn = await turnOf([...pieces, told, end, completed]);
+        expect(turn.calls).toMatchObject([{ outcome: { code: "truncated" } }]);
+      }
+    });
+  });
+
   it.each([
     ["completed", ToolUse],
     ["incomplete", ToolCallError],
