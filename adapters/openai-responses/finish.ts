@@ -9,6 +9,8 @@ export function statusOf(response: WireResponse, type: string): string {
   const status = textOf(response.status);
   if (type === "response.completed" && UNFINISHED.has(status)) return status!;
   if (type !== "response.done") return type.slice("response.".length);
+  // What gateways call a response with calls: https://github.com/justlovemaki/AIClient2API/pull/472
+  if (status === "requires_action") return "completed";
   if (status !== undefined) return status;
   if (response.error) return "failed";
   return response.incomplete_details?.reason ? "incomplete" : "completed";

@@ -958,6 +958,15 @@ describe("the parser", () => {
     expect(all("fail")).toMatchObject([{ code: "provider_error" }]);
   });
 
+  // What gateways call a response with calls: https://github.com/justlovemaki/AIClient2API/pull/472
+  it("runs the calls of a whole response that requires action", () => {
+    const output = [call(0, '{"path":"a"}', { name: "write_file", status: "completed" })];
+    const response = { object: "response", status: "requires_action", output } as const;
+    const events = openaiResponses.parse(response as never, { tools: [writeFile] });
+    expect(events.at(-2)).toMatchObject({ type: "tool-use", use: { input: { path: "a" } } });
+    expect(events.at(-1)).toMatchObject({ type: "finish", reason: "tool-use" });
+  });
+
   it("does not take [DONE] or an event that it does not know for an end", () => {
     const { lines } = said([
       "[DONE]",
