@@ -51,9 +51,10 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
   const answered = new Set(ended.map(({ block }) => block["tool_use_id"]));
   const recorded = messages.flatMap((message) => {
     const handover = message.blocks.findLastIndex(({ block }) => block.type === "fallback");
+    const lastCall = message.blocks.findLastIndex(({ call }) => call !== undefined);
     return message.blocks.flatMap((record, at): Block[] => {
       if (record.call === undefined)
-        return goesBack(record, message, answered, at < handover) ? [withoutFiles(record.block)] : [];
+        return goesBack(record, message, answered, at < handover, at < lastCall) ? [withoutFiles(record.block)] : [];
       const key = `${record.call.turnIndex}/${record.call.callIndex}`;
       const call = calls.get(key);
       calls.delete(key);
@@ -86,12 +87,14 @@ type Block = BlockRecord["block"];
  * Whether a block that is not a call of ours may go into the history.
  *
  * @param isDeclined another model took over after it
+ * @param leadsToCall a call that goes back follows it
  */
 function goesBack(
   { block, done }: BlockRecord,
   message: MessageRecord,
   answered: ReadonlySet<unknown>,
   isDeclined: boolean,
+  leadsToCall: boolean,
 ): boolean {
   const { stopReason, replaced } = message;
   // What a gateway gave up is not part of the conversation; its calls stay only because each of them has a result.
@@ -101,8 +104,10 @@ function goesBack(
     case "text":
       return isSaid(block["text"]);
     case "thinking":
-      // Other servers with this API neither send nor accept signatures.
-      return !isDeclined && (!!block["signature"] || (done && !wasCut));
+      // Other servers with this API neither send nor accept signatures. Some reject a call without the thinking that led
+      // to it, also if the turn was cut after that: https://github.com/NousResearch/hermes-agent/issues/16748,
+      // https://github.com/NousResearch/hermes-agent/pull/17065
+      return !isDeclined && (!!block["signature"] || (done && (!wasCut || leadsToCall)));
     case "redacted_thinking":
     case "connector_text":
       return done && !isDeclined;

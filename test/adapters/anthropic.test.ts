@@ -781,6 +781,24 @@ describe("the history", () => {
     expect(await content(...text(0, "Hi"), ...end("end_turn"))).toEqual([thinking, said]);
   });
 
+  // https://github.com/NousResearch/hermes-agent/issues/16748
+  it.each<[string, WireEvent[]]>([
+    ["the tokens ran out", end("max_tokens")],
+    ["the connection was lost", []],
+  ])("keeps the unsigned thinking that led to a call, without which servers reject the call: %s", async (_, rest) => {
+    const thinking = { type: "thinking", thinking: "Hm." };
+    const use = { type: "tool_use", id: "toolu_1", name: "set_volume", input: {} };
+    const { turn } = await readEvents([
+      start,
+      open(0, thinking),
+      close(0),
+      open(1, use),
+      json(1, '{"level": 1'),
+      ...rest,
+    ]);
+    expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [thinking, { type: "tool_use" }] }]);
+  });
+
   // "The final block in an assistant message cannot be `thinking`": https://github.com/tailcallhq/forgecode/issues/3071
   it.each([
     { type: "thinking", thinking: "Hm.", signature: "EqABsigned==" },
