@@ -1458,6 +1458,29 @@ describe("assistantMessage()", () => {
     expect(summarize(turn).toolCalls).toMatchObject([{ id: "call_0", input: { city: "Oslo" }, status: "complete" }]);
   });
 
+  // CLIProxyAPI, for Claude: its internal/translator/claude/openai/responses
+  it.each([
+    ["repeats the first", "Let me see. Done."],
+    ["has its own text", "Done."],
+  ])("says each text once where messages share an id, and the end of the second %s", async (_name, last) => {
+    const saying = (piece: string, whole: string) => [
+      added(0, { ...message(""), content: [] }),
+      { type: "response.output_text.delta", item_id: "msg_1", output_index: 0, content_index: 0, delta: piece },
+      { type: "response.output_text.done", item_id: "msg_1", output_index: 0, content_index: 0, text: whole },
+      ended(0, message(whole)),
+    ];
+    const weather = call(2, '{"city":"Oslo"}');
+    const turn = await turnOf([
+      ...saying("Let me see. ", "Let me see. "),
+      added(2, call(2, "")),
+      ended(2, weather),
+      ...saying("Done.", last),
+      completedWith(message(last), weather),
+    ]);
+    expect(turn.text).toBe("Let me see. Done.");
+    expect(openaiResponses.assistantMessage(turn)).toEqual([message("Let me see. Done."), weather]);
+  });
+
   it("says a message once whose id changes from event to event, with the index of a hosted call", async () => {
     const turn = await turnOf([
       added(0, { ...message(""), id: "a" }),
