@@ -1,5 +1,5 @@
 import { closedByItself, readBroken, type Edit } from "./broken.ts";
-import { createJsonParser } from "./parser.ts";
+import { jsonIn } from "./parse.ts";
 import { exceedsDepth, isBalanced } from "./scan.ts";
 
 /** The outcome of an attempt to repair a broken JSON text. `message` is written for the model that wrote the text. */
@@ -68,11 +68,8 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
     );
   }
   const mended = edited(text, start, end, edits);
-  const parser = createJsonParser({ maxDepth });
-  // Not `JSON.parse`, which gets some keys with escapes wrong in V8 14: https://github.com/nodejs/node/issues/63785
-  parser.feed(mended);
-  if (parser.state !== "closed") return refused("invalid", HOPELESS);
-  return { ok: true, value: parser.value, text: mended };
+  const value = jsonIn(mended);
+  return value === undefined ? refused("invalid", HOPELESS) : { ok: true, value, text: mended };
 }
 
 const HOPELESS = "The JSON is broken in a way that cannot be repaired for sure. Write it again.";

@@ -1,5 +1,5 @@
 import { messageOf, type ToolErrorCode } from "../errors.ts";
-import { changedLiteral, exceedsDepth, hasHugeNumber, lostNumber, parseJson, repairJson } from "../json/index.ts";
+import { changedLiteral, exceedsDepth, hasHugeNumber, jsonIn, lostNumber, repairJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
@@ -24,18 +24,17 @@ export const TRUNCATED: ArgumentsFailure = {
 };
 
 /**
- * The outcome of a text: its parsed value or, if it is not JSON, what a repair that closes nothing makes of it.
- * Each repair is added to `repairs`.
+ * The outcome of a text: its value or, if that is `undefined` since it is not JSON, what a repair that closes nothing
+ * makes of it. Each repair is added to `repairs`.
  */
 export function outcomeOfText(
   text: string,
-  parsed: Parsed | undefined,
+  value: unknown,
   policy: RepairPolicy,
   limits: DepthLimit,
   repairs: Repair[],
 ): ArgumentsOutcome {
-  if (parsed === undefined) return repaired(text, policy, limits, repairs);
-  const { value } = parsed;
+  if (value === undefined) return repaired(text, policy, limits, repairs);
   // Servers in PHP, and some models, write `[]` for no arguments: https://github.com/agno-agi/agno/pull/6303
   if (value === null || (Array.isArray(value) && value.length === 0)) return noArguments(text, repairs);
   // `"null"`, and arguments that were encoded twice
@@ -74,24 +73,14 @@ export function tooDeep({ maxDepth }: DepthLimit): ArgumentsFailure {
   return { ok: false, code: "too_large", message: `nest deeper than ${maxDepth} levels (limits.maxDepth)` };
 }
 
-/** The meaning of a text. An object, since the value itself may be `null`. */
-export interface Parsed {
-  readonly value: unknown;
-}
-
-/** `JSON.parse`; `undefined` if it is not JSON, or nests deeper than `maxDepth`. */
-export function parse(text: string, maxDepth = Infinity): Parsed | undefined {
-  if (exceedsDepth(text, maxDepth)) return undefined;
-  try {
-    return { value: parseJson(text) };
-  } catch {
-    return undefined;
-  }
+/** The value of a JSON text; `undefined` if it is not JSON, or nests deeper than `maxDepth`. */
+export function parse(text: string, { maxDepth }: DepthLimit): unknown {
+  return exceedsDepth(text, maxDepth) ? undefined : jsonIn(text);
 }
 
 function encodedTwice(inner: string, policy: RepairPolicy, limits: DepthLimit, repairs: Repair[]): ArgumentsOutcome {
   if (inner.trim() === "" || inner.trim() === "null") return noArguments(inner, repairs);
-  const value = policy === "coerce" ? parse(inner, limits.maxDepth)?.value : undefined;
+  const value = policy === "coerce" ? parse(inner, limits) : undefined;
   if (!isRecord(value)) return { ok: true, value: inner };
   repairs.push({ kind: "coerce", path: [], before: inner, after: value });
   return exactly(value, inner);

@@ -2,6 +2,7 @@ import {
   createTwinParser,
   exceedsDepth,
   GrowingText,
+  jsonIn,
   RootScan,
   type JsonChange,
   type TwinParser,
@@ -17,7 +18,6 @@ import {
   tooLong,
   type ArgumentsFailure,
   type ArgumentsOutcome,
-  type Parsed,
 } from "./arguments-outcome.ts";
 import type { PathPatch } from "./chunk.ts";
 import { TooDeep, TooLong } from "./copy.ts";
@@ -57,8 +57,8 @@ export class Arguments {
   #unfed = "";
   /** What changed in free text since the last `changes()`; `undefined` until it is first called. */
   #changes: JsonChange[] | undefined;
-  /** The text, parsed when its root was found closed; `null` if it is not JSON. */
-  #whole: Parsed | null | undefined;
+  /** The value of the text, made when its root was found closed; `null` if it is not JSON. */
+  #whole: unknown;
   /** The compact JSON of a text whose root is closed: made once, however many copies are compared against it. */
   #json: string | undefined;
   #cumulative = false;
@@ -211,8 +211,7 @@ export class Arguments {
   /** Whether a text equals what already came. */
   equalsText(text: string): boolean {
     if (this.custom) return text === this.text;
-    const parsed = this.#parse(text);
-    return parsed !== undefined && this.#isJson(jsonOf(parsed.value));
+    return this.#isJson(jsonOf(parse(text, this.#limits)));
   }
 
   /**
@@ -235,8 +234,9 @@ export class Arguments {
     if (read !== undefined) return exactly(read, text);
     // What the parser has closed was already checked against the depth limit.
     if (this.#parser?.state !== "closed" && exceedsDepth(text, this.#limits.maxDepth)) return tooDeep(this.#limits);
-    const parsed = parse(text) ?? this.#parseCopies(text);
-    return outcomeOfText(text, parsed, policy, this.#limits, this.repairs);
+    const value = jsonIn(text);
+    const meant = value === undefined ? this.#copied(text) : value;
+    return outcomeOfText(text, meant, policy, this.#limits, this.repairs);
   }
 
   /** The fast path of {@link append}. */
@@ -272,14 +272,14 @@ export class Arguments {
     if (this.#unfed !== "") this.#scan.feed(this.#unfed);
     this.#unfed = "";
     if (this.#scan.state !== "closed") return false;
-    if (this.#whole === undefined) this.#whole = parse(this.text) ?? null;
+    if (this.#whole === undefined) this.#whole = jsonIn(this.text) ?? null;
     return this.#whole !== null;
   }
 
   /** The parsed arguments, if there are any that nobody has seen yet: the text need not be parsed again. */
   #takeRead(): unknown {
     if ((this.#parser === undefined && this.#scan === undefined) || !this.isClosed) return undefined;
-    const value = this.#parser === undefined ? this.#whole!.value : this.#parser.takeTwin();
+    const value = this.#parser === undefined ? this.#whole : this.#parser.takeTwin();
     if (this.#parser === undefined) this.#whole = TAKEN;
     // Anything but an object takes the general path.
     return typeof value === "object" && value !== null ? value : undefined;
@@ -317,8 +317,7 @@ export class Arguments {
   /** The root is closed, and something that looks like a value follows. */
   #afterClosed(delta: string): string | undefined {
     if (!this.isClosed) return undefined;
-    const next = this.#parse(delta);
-    if (next !== undefined && this.#isCopy(next.value)) {
+    if (this.#isCopy(parse(delta, this.#limits))) {
       this.note("resend", delta);
       return "";
     }
@@ -331,8 +330,7 @@ export class Arguments {
   /** Text after a value adds nothing: it is a copy, or wrong. Except after `{}`, as servers that decode may begin. */
   #afterValue(delta: string): string {
     if (delta.trim() === "") return "";
-    const next = this.#parse(delta);
-    if (next !== undefined && this.#isCopy(next.value)) return "";
+    if (this.#isCopy(parse(delta, this.#limits))) return "";
     if (this.isPlaceholder && delta.trimStart().startsWith("{")) {
       this.note("placeholder", this.text);
       this.#values = undefined;
@@ -344,21 +342,18 @@ export class Arguments {
   }
 
   /** A copy that came in pieces. */
-  #parseCopies(text: string): Parsed | undefined {
-    const half = text.length / 2;
-    if (text.slice(0, half) !== text.slice(half)) return undefined;
-    const parsed = parse(text.slice(0, half));
-    if (parsed === undefined) return undefined;
+  #copied(text: string): unknown {
+    const half = text.slice(text.length / 2);
+    const value = half + half === text ? jsonIn(half) : undefined;
+    if (value === undefined) return undefined;
     this.note("resend", text);
-    this.#replace(text.slice(half));
-    return parsed;
+    this.#replace(half);
+    return value;
   }
 
   /** Whether `next` repeats what came, perhaps encoded as a JSON string. */
   #isCopy(next: unknown): boolean {
-    if (this.#isJson(jsonOf(next))) return true;
-    const inner = typeof next === "string" ? this.#parse(next) : undefined;
-    return inner !== undefined && this.#isCopy(inner.value);
+    return this.#isJson(jsonOf(next)) || (typeof next === "string" && this.#isCopy(parse(next, this.#limits)));
   }
 
   /** Whether the arguments are closed and have this compact JSON. */
@@ -372,12 +367,7 @@ export class Arguments {
     if (this.#values !== undefined) return this.#values.text;
     // Only white space can have followed the text that was parsed: once closed, the value is final. Nothing is a copy
     // of a text that was dropped since.
-    return (this.#json ??= jsonOf(parse(this.text)?.value));
-  }
-
-  /** `JSON.parse` of a possible copy; `undefined` if it is not JSON, or nests too deep to compare. */
-  #parse(text: string): Parsed | undefined {
-    return parse(text, this.#limits.maxDepth);
+    return (this.#json ??= jsonOf(jsonIn(this.text)));
   }
 
   /** Starts over with this text. */
@@ -414,10 +404,10 @@ export class Arguments {
 const QUOTE = 34;
 const OPEN = 123; // "{"
 const CLOSE = 125; // "}"
-const TAKEN = { value: undefined };
+const TAKEN = true;
 const MIXED = "came as snapshots, each beginning with all that came before, and then as a piece of something else";
 
-/** Compact; `undefined` if too deep to compare. */
+/** Compact; `undefined` if too deep to compare, and for no value. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

@@ -66,11 +66,13 @@ export function decideWhole(call: FailedCall, tool: Tool, repair: RepairPolicy |
   const finish = (policy: RepairPolicy) => {
     if (custom) return { ok: true, value: text } as const;
     if (text.trim() === "") return noArguments(text, repairs);
-    return outcomeOfText(text, parse(text, MOST_DEPTH), policy, { maxDepth: MOST_DEPTH }, repairs);
+    return outcomeOfText(text, parse(text, DEPTH), policy, DEPTH, repairs);
   };
   const args = { text, custom, repairs, isTextMade: true, partial: undefined, finish };
   return decide({ ...call, name: tool.name, metadata, tool, call: tool, args }, undefined, repair);
 }
+
+const DEPTH = { maxDepth: MOST_DEPTH };
 
 /** It refers to the result of another call, and is validated once that is filled in: until then it does not run. */
 function isDependent({ metadata }: EndedCall): boolean {
