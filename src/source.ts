@@ -1,5 +1,5 @@
 import { isPromise } from "./promise.ts";
-import { kindOfObject } from "./schema/json.ts";
+import { kindOf, kindOfObject } from "./schema/json.ts";
 
 /** Where the events come from; `status` for the body of a response with an error status. */
 export interface Source {
@@ -16,9 +16,7 @@ const readOnce = new WeakSet<object>();
  */
 export function openSource(name: string, source: unknown): Source {
   if (typeof source !== "object" || source === null) {
-    throw new TypeError(
-      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got ${source === null ? "null" : typeof source}.`,
-    );
+    throw new TypeError(`${name}.read() takes an SDK stream, a ReadableStream or a Response, got ${kindOf(source)}.`);
   }
   if (readOnce.has(source)) throw new TypeError(`${name}.read(): this stream was read already; a stream is read once.`);
   if (isResponse(source)) {
@@ -27,7 +25,7 @@ export function openSource(name: string, source: unknown): Source {
     const items = source.body === null ? NOTHING : itemsOf(source.body);
     if (items === undefined) {
       throw new TypeError(
-        `${name}.read(): the body of the response is not a stream, got ${typeof source.body}. Use a fetch that streams, or parse() for a whole response.`,
+        `${name}.read(): the body of the response is not a stream, got ${kindOf(source.body)}. Use a fetch that streams, or parse() for a whole response.`,
       );
     }
     readOnce.add(source);

@@ -1,5 +1,6 @@
 import type { StreamSource, Parser, ParserSink } from "../adapter.ts";
 import { isPromise } from "../promise.ts";
+import { kindOf } from "../schema/json.ts";
 import { isResponse, openSource } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { Limits } from "../stream/limits.ts";
@@ -62,9 +63,7 @@ export function parseResponse<Event, T extends Tool = Tool>(
   options: ReadOptions<T> = {},
 ): StreamEvent<T>[] {
   if (typeof response !== "object" || response === null) {
-    throw new TypeError(
-      `${adapter.name}.parse() takes a response object, got ${response === null ? "null" : typeof response}.`,
-    );
+    throw new TypeError(`${adapter.name}.parse() takes a response object, got ${kindOf(response)}.`);
   }
   if (isPromise(response))
     throw new TypeError(`${adapter.name}.parse() takes a response, got a promise. Await it first.`);
@@ -86,7 +85,7 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
   checkSpelling(`${adapter.name}.read() or parse()`, options, OPTIONS);
   const { tools, limits, repair, runId, signal } = options;
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
-    throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${signal && typeof signal}.`);
+    throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${kindOf(signal)}.`);
   }
   const { name: wire, toolName, namespaced, uniqueIds } = adapter;
   return new TurnReader({ wire, tools, limits, repair, runId, toolName, namespaced, uniqueIds });

@@ -1,6 +1,6 @@
 import { messageOf, type FailedCall, type ToolCallError } from "../errors.ts";
 import { emptiedMessage, exceedsDepth, isEmptied, jsonIn, parseJson, wellFormedJson } from "../json/index.ts";
-import { isRecord } from "../schema/json.ts";
+import { isRecord, kindOf } from "../schema/json.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { ToolCall } from "./call.ts";
@@ -22,7 +22,7 @@ export function checkTurn(turn: Turn): void {
 
 function gotOf(value: unknown): string {
   if (value instanceof Error) return `a ${value.name}`;
-  if (!isRecord(value)) return value === undefined ? "undefined" : typeof value;
+  if (!isRecord(value)) return kindOf(value);
   return "turn" in value ? "the stream" : typeof value["then"] === "function" ? "a promise" : "another object";
 }
 
