@@ -1,7 +1,7 @@
 import { storeKey, type Store } from "../store/store.ts";
 import { kindOf } from "../schema/json.ts";
 import type { Tool } from "../tool/tool.ts";
-import { checkOptionNames, checkValue, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, oneOf, type OptionNames } from "../tool/option-names.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { Call } from "./call.ts";
@@ -22,7 +22,7 @@ import { noting, type RunningCall } from "./running-call.ts";
 import { Undoer, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
-const UNDO_OPTIONS: OptionNames<UndoOptions> = { retry: true, onFailure: true, signal: true };
+const UNDO_OPTIONS: OptionNames<UndoOptions> = { retry: true, onFailure: oneOf("continue", "stop"), signal: true };
 const ACTIONS_OPTIONS: OptionNames<WhichActions> = { invocationIds: true };
 const EVENTS_OPTIONS: OptionNames<WhichEvents> = { after: true, limit: true };
 
@@ -293,5 +293,4 @@ type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
 function checkUndo(taker: string, principal: Principal | undefined, options: UndoOptions): void {
   checkPrincipal(principal);
   checkOptionNames(taker, options, UNDO_OPTIONS);
-  checkValue("onFailure", options.onFailure, ["continue", "stop"]);
 }

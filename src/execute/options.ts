@@ -1,6 +1,6 @@
 import type { Store } from "../store/store.ts";
 import { checkDelayMs, checkMs } from "../time.ts";
-import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { aboveZero, aFunction, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
@@ -64,20 +64,20 @@ export const EXECUTOR_OPTIONS: OptionNames<ToolExecutorOptions> = {
   tools: true,
   store: true,
   approvals: true,
-  authorize: true,
-  mayUndo: true,
-  onEvent: true,
+  authorize: aFunction,
+  mayUndo: aFunction,
+  onEvent: aFunction,
   storeEvents: true,
-  concurrency: true,
+  concurrency: aboveZero,
   waitForApproval: true,
-  timeoutMs: true,
-  redact: true,
+  timeoutMs: checkMs,
+  redact: aFunction,
   telemetry: true,
-  maxOutputBytes: true,
-  errorMessage: true,
-  executableDigest: true,
-  leaseMs: true,
-  retryDelayMs: true,
+  maxOutputBytes: aboveZero,
+  errorMessage: aFunction,
+  executableDigest: aFunction,
+  leaseMs: checkMs,
+  retryDelayMs: checkDelayMs,
 };
 
 /** What an executor passes to its parts: its settings, and what they share. */
@@ -132,19 +132,6 @@ export function executableDigestOf({ metadata }: Tool): string | undefined | Pro
 export function checkExecutorOptions(options: ToolExecutorOptions): void {
   checkOptionNames("new ToolExecutor()", options, EXECUTOR_OPTIONS);
   checkServices("new ToolExecutor()", options);
-  checkFunctions(options, "onEvent", "authorize", "mayUndo", "redact", "errorMessage", "executableDigest");
-  for (const name of ["timeoutMs", "leaseMs"] as const) {
-    const value = options[name];
-    if (value !== undefined) checkMs(name, value);
-  }
-  const { retryDelayMs = 0 } = options;
-  checkDelayMs("retryDelayMs", retryDelayMs);
-  for (const name of ["concurrency", "maxOutputBytes"] as const) {
-    const value = options[name];
-    if (value !== undefined && !(typeof value === "number" && value > 0)) {
-      throw new TypeError(`${name} is a positive number, got ${String(value)}.`);
-    }
-  }
 }
 
 /** @throws TypeError */

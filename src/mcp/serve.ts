@@ -9,7 +9,7 @@ import { useOfValue } from "../stream/validate-input.ts";
 import { isRecord } from "../schema/json.ts";
 import { approvalRule } from "../tool/policy.ts";
 import { safeToolName } from "../tool/names.ts";
-import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { aFunction, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { onceForTools, toolList, toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -32,7 +32,7 @@ export interface ServeMcpOptions {
   readonly limits?: Partial<Pick<Limits, "maxArgumentsLength" | "maxDepth">> | undefined;
 }
 
-const OPTIONS: OptionNames<ServeMcpOptions> = { execute: true, context: true, limits: true };
+const OPTIONS: OptionNames<ServeMcpOptions> = { execute: aFunction, context: aFunction, limits: true };
 
 /** Handlers for the two requests about tools, for the `setRequestHandler()` of a server of any version. */
 export interface McpHandlers {
@@ -128,7 +128,6 @@ const SERVER_NEEDED =
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
   checkOptionNames("mcpHandlers()", options, OPTIONS);
-  checkFunctions(options, "execute", "context");
   const { execute = executeHere } = options;
   const limits = resolveLimits(options.limits);
   for (const tool of offered(tools).values()) checkServable(tool); // reports mistakes in the set immediately

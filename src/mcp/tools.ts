@@ -1,6 +1,6 @@
 import { cut, ToolError } from "../errors.ts";
 import { checkMs, settlesWithin } from "../time.ts";
-import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { aboveZero, aFunction, checkOptionNames, fromZero, type OptionNames } from "../tool/option-names.ts";
 import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
 import { isVersion2, type McpClient, type RequestOptions } from "./client.ts";
@@ -25,17 +25,12 @@ import type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./typ
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<McpToolSet> {
   checkOptionNames("mcpTools()", options, OPTIONS);
-  checkFunctions(options, "effect", "policy", "filter", "reconnect", "result", "onInputRequired");
   const { timeoutMs = 60_000, maxTimeoutMs = timeoutMs * 10, maxAgeMs = 60_000, maxTools = 1_000 } = options;
   const { onInputRequired, reconnect, signal } = options;
   for (const name of ["listTools", "callTool", "getServerVersion", "getServerCapabilities"] as const) {
     if (typeof client?.[name] !== "function")
       throw new TypeError(`mcpTools() takes a connected MCP client; it has no ${name}()`);
   }
-  checkMs("timeoutMs", timeoutMs);
-  if (!(maxTimeoutMs > 0)) throw new TypeError(`maxTimeoutMs is a number above 0, got ${maxTimeoutMs}`);
-  if (!(maxAgeMs >= 0)) throw new TypeError(`maxAgeMs is a number from 0, got ${maxAgeMs}`);
-  if (!(maxTools >= 0)) throw new TypeError(`maxTools is a number from 0, got ${maxTools}`);
   if (onInputRequired !== undefined && !isVersion2(client)) {
     throw new TypeError("onInputRequired needs a client of @modelcontextprotocol/client 2");
   }
@@ -226,16 +221,16 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
 
 const OPTIONS: OptionNames<McpToolsOptions> = {
   prefix: true,
-  effect: true,
-  policy: true,
-  filter: true,
-  timeoutMs: true,
-  maxTimeoutMs: true,
-  reconnect: true,
-  maxAgeMs: true,
-  maxTools: true,
-  result: true,
-  onInputRequired: true,
+  effect: aFunction,
+  policy: aFunction,
+  filter: aFunction,
+  timeoutMs: checkMs,
+  maxTimeoutMs: aboveZero,
+  reconnect: aFunction,
+  maxAgeMs: fromZero,
+  maxTools: fromZero,
+  result: aFunction,
+  onInputRequired: aFunction,
   signal: true,
 };
 

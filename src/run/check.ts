@@ -2,7 +2,7 @@ import { checkContext } from "../execute/context.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { getOwn, isRecord, kindOf } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";
-import { checkOptionNames, checkValue, type OptionNames } from "../tool/option-names.ts";
+import { aText, checkOptionNames, oneOf, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
 import type { ResumeOptions, RunContext, RunOptions, Step, StepChange } from "./types.ts";
@@ -13,16 +13,9 @@ import type { ResumeOptions, RunContext, RunOptions, Step, StepChange } from "./
 export function checkRunOptions(options: RunOptions): void {
   checkOptionNames("run()", options, RUN_OPTIONS);
   const { input, messages, toolChoice } = options;
-  for (const name of ["input", "instructions", "behavior"] as const) {
-    const value = options[name];
-    if (value !== undefined && typeof value !== "string")
-      throw new TypeError(`${name} is a text, got ${kindOf(value)}.`);
-  }
   // Providers refuse an empty text, and every later request with it in the history. Next to messages it is left out.
   if (input?.trim() === "" && !(Array.isArray(messages) && messages.length > 0))
     throw new TypeError("input is empty: there is nothing to say.");
-  checkValue("whenOpen", options.whenOpen, ["refuse", "cancel"]);
-  checkValue("whenBusy", options.whenBusy, ["refuse", "wait"]);
   if (toolChoice !== undefined) checkedChoice(toolChoice);
   checkRunContext(options);
 }
@@ -121,14 +114,14 @@ const CONTEXT: OptionNames<RunContext> = { signal: true, principal: true, reques
 
 const RUN_OPTIONS: OptionNames<RunOptions> = {
   conversationId: true,
-  input: true,
+  input: aText,
   messages: true,
-  instructions: true,
-  behavior: true,
+  instructions: aText,
+  behavior: aText,
   rewindTo: true,
   toolChoice: true,
-  whenOpen: true,
-  whenBusy: true,
+  whenOpen: oneOf("refuse", "cancel"),
+  whenBusy: oneOf("refuse", "wait"),
   ...CONTEXT,
 };
 

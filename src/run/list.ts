@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.ts";
-import { checkOptionNames, checkValue, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, oneOf, type OptionNames } from "../tool/option-names.ts";
 import { headKey, statusOf } from "./checkpoint.ts";
 import { readHead, type Head } from "./format.ts";
 import type { ListRuns, RunSummary } from "./types.ts";
@@ -25,7 +25,6 @@ export async function listRuns(store: Store, options: ListRuns): Promise<RunSumm
 }
 
 const PAGE = 500;
-const OPTIONS: OptionNames<ListRuns> = { status: true, limit: true, after: true };
 const STATUSES: Readonly<Record<RunSummary["status"], true>> = {
   running: true,
   completed: true,
@@ -33,6 +32,7 @@ const STATUSES: Readonly<Record<RunSummary["status"], true>> = {
   awaiting_approval: true,
   error: true,
 };
+const OPTIONS: OptionNames<ListRuns> = { status: oneOf(...Object.keys(STATUSES)), limit: true, after: true };
 
 /** `undefined` for one that cannot be read, or whose process died before it had stored the input. */
 function summaryOf(key: string, value: unknown): RunSummary | undefined {
@@ -48,8 +48,7 @@ function summaryOf(key: string, value: unknown): RunSummary | undefined {
 
 function checkedList(options: ListRuns): ListRuns {
   checkOptionNames("list()", options, OPTIONS);
-  const { status, limit } = options;
-  checkValue("status", status, Object.keys(STATUSES));
+  const { limit } = options;
   if (limit !== undefined && limit !== Infinity && !(Number.isSafeInteger(limit) && limit > 0)) {
     throw new TypeError(`limit is a whole number from 1, got ${String(limit)}.`);
   }

@@ -5,7 +5,7 @@ import { checkServices } from "../execute/options.ts";
 import type { Model } from "../model.ts";
 import type { Store } from "../store/store.ts";
 import { checkDelayMs, checkMs } from "../time.ts";
-import { checkFunctions, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { aFunction, checkOptionNames, wholeFromZero, type OptionNames } from "../tool/option-names.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, type Budgets } from "./budgets.ts";
@@ -56,13 +56,13 @@ const OPTIONS: OptionNames<OrchestratorOptions> = {
   approvals: true,
   maxSteps: true,
   budgets: true,
-  maxCutTurns: true,
-  retryDelayMs: true,
+  maxCutTurns: wholeFromZero,
+  retryDelayMs: checkDelayMs,
   validateResults: true,
-  trim: true,
-  prepareStep: true,
-  onEvent: true,
-  leaseMs: true,
+  trim: aFunction,
+  prepareStep: aFunction,
+  onEvent: aFunction,
+  leaseMs: checkMs,
 };
 
 /** What the parts of an orchestrator share: its options with their defaults. */
@@ -99,13 +99,7 @@ function internalOf(known: KnownTools): ToolSource {
 
 function checkParts(options: OrchestratorOptions): void {
   checkOptionNames("new Orchestrator()", options, OPTIONS);
-  const { model, approvals, executor } = options;
-  const { retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
-  checkMs("leaseMs", leaseMs);
-  if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
-    throw new TypeError(`maxCutTurns is a whole number from 0, got ${maxCutTurns}.`);
-  }
-  checkDelayMs("retryDelayMs", retryDelayMs);
+  const { model, approvals, executor, validateResults = true } = options;
   if (typeof model?.open !== "function") {
     throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
   }
@@ -118,6 +112,5 @@ function checkParts(options: OrchestratorOptions): void {
     const what = executor.approvals === undefined ? "none" : "another one";
     throw new TypeError(`The executor asks the approvals it was made with, and has ${what}: give it this one.`);
   }
-  checkFunctions(options, "onEvent", "trim", "prepareStep");
-  if (typeof options.validateResults !== "boolean") checkFunctions(options, "validateResults");
+  if (typeof validateResults !== "boolean") aFunction("validateResults", validateResults);
 }

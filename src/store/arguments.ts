@@ -37,12 +37,8 @@ export function checkSubscribe(prefix: string, listener: unknown): void {
 
 /** @throws TypeError */
 export function checkPut(key: string, options: PutOptions): void {
-  const { expectedVersion, ttlMs } = options;
   checkKey(key);
   checkOptionNames("put()", options, PUT);
-  checkVersion(expectedVersion, 0);
-  const wrong = ttlMs !== undefined && ttlMs !== null && ttlMs !== "keep" && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS);
-  if (wrong) throw new TypeError(`ttlMs is ${shown(ttlMs)}. Expected milliseconds above 0, "keep" or null.`);
 }
 
 /** A thousand years: anything longer is a mistake, and would overflow in some backends. */
@@ -52,30 +48,35 @@ const MAX_TTL_MS = 1_000 * 365 * 86_400_000;
 export function checkDelete(key: string, options: DeleteOptions): void {
   checkKey(key);
   checkOptionNames("delete()", options, DELETE);
-  checkVersion(options.expectedVersion, 1);
 }
 
 /** @throws TypeError */
 export function checkList(prefix: string, options: ListOptions): void {
-  const { after, limit } = options;
   checkPrefix(prefix);
   checkOptionNames("list()", options, LIST);
-  if (after !== undefined) checkPrefix(after);
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {
-    throw new TypeError(`limit is ${shown(limit)}. Expected a whole number of entries.`);
-  }
-}
-
-function checkVersion(version: number | undefined, least: number): void {
-  if (version !== undefined && !(Number.isSafeInteger(version) && version >= least)) {
-    throw new TypeError(`expectedVersion is ${shown(version)}. Expected the version of an entry that was read.`);
-  }
 }
 
 // A condition with a typo in its name would be none: the write would replace whatever is there.
-const PUT: OptionNames<PutOptions> = { expectedVersion: true, ttlMs: true };
-const DELETE: OptionNames<DeleteOptions> = { expectedVersion: true };
-const LIST: OptionNames<ListOptions> = { after: true, limit: true };
+const PUT: OptionNames<PutOptions> = {
+  expectedVersion: (_, version) => checkVersion(version, 0),
+  ttlMs(_, ms) {
+    if (ms === null || ms === "keep" || (ms > 0 && ms <= MAX_TTL_MS)) return;
+    throw new TypeError(`ttlMs is ${shown(ms)}. Expected milliseconds above 0, "keep" or null.`);
+  },
+};
+const DELETE: OptionNames<DeleteOptions> = { expectedVersion: (_, version) => checkVersion(version, 1) };
+const LIST: OptionNames<ListOptions> = {
+  after: (_, after) => checkPrefix(after),
+  limit(_, limit) {
+    if (Number.isSafeInteger(limit) && limit >= 0) return;
+    throw new TypeError(`limit is ${shown(limit)}. Expected a whole number of entries.`);
+  },
+};
+
+function checkVersion(version: number, least: number): void {
+  if (Number.isSafeInteger(version) && version >= least) return;
+  throw new TypeError(`expectedVersion is ${shown(version)}. Expected the version of an entry that was read.`);
+}
 
 function shown(value: unknown): string {
   return cut(typeof value === "string" ? JSON.stringify(value) : String(value), 100);

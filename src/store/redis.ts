@@ -19,7 +19,7 @@ export interface RedisStoreOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-const OPTIONS: OptionNames<RedisStoreOptions> = { prefix: true, timeoutMs: true };
+const OPTIONS: OptionNames<RedisStoreOptions> = { prefix: true, timeoutMs: checkMs };
 
 /** How many entries `list()` reads at once. */
 const PAGE = 100;
@@ -36,7 +36,6 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
   checkOptionNames("redisStore()", options, OPTIONS);
   const { prefix: storePrefix = "toolstream", timeoutMs = 10_000 } = options;
   if (storePrefix === "" || /[{}]/.test(storePrefix)) throw new TypeError("prefix is empty, or has braces in it.");
-  checkMs("timeoutMs", timeoutMs);
   const connection = connectionOf(client);
   // In braces: one hash slot, as scripts need where keys are distributed by name.
   const entryPrefix = `{${storePrefix}}:entry:`;

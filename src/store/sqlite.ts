@@ -20,7 +20,7 @@ export interface SqliteStoreOptions {
   readonly pollMs?: number | undefined;
 }
 
-const OPTIONS: OptionNames<SqliteStoreOptions> = { path: true, busyTimeoutMs: true, pollMs: true };
+const OPTIONS: OptionNames<SqliteStoreOptions> = { path: true, busyTimeoutMs: checkMs, pollMs: checkMs };
 
 /** "tool": lets `file` and this library recognise the database. https://sqlite.org/pragma.html#pragma_application_id */
 const APPLICATION_ID = 0x746f6f6c;
@@ -72,8 +72,6 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   checkOptionNames("sqliteStore()", given, OPTIONS);
   const { path, busyTimeoutMs = 5_000, pollMs = 50 } = given;
   if (typeof path !== "string" || path === "") throw new TypeError("sqliteStore() needs the path of its file.");
-  checkMs("busyTimeoutMs", busyTimeoutMs);
-  checkMs("pollMs", pollMs);
   const database = open(path, busyTimeoutMs);
   const hasMoved = watchFile(resolve(path));
   const listeners = createListeners();

@@ -1,32 +1,38 @@
 import { isRecord, kindOf, unknownKey } from "../schema/json.ts";
 
-/** All options of `T`, by name: one that is missing does not compile. */
-export type OptionNames<T> = Readonly<Record<keyof T, true>>;
+/** All options of `T`, by name, each with its rule if it has one: an option that is missing does not compile. */
+export type OptionNames<T> = Readonly<Record<keyof T, true | OptionRule>>;
+
+/** Refuses what an option that was given must not be. @throws TypeError */
+export type OptionRule = (name: string, value: any) => void;
 
 /**
- * Refuses what is no object, and an option that does not exist: a rule, a limit or a filter with a typo in its name
- * would be none. The compiler does not see it in JavaScript, in an object that is spread or kept in a variable, and
- * behind a cast.
+ * Refuses what is no object, an option that does not exist, and one that breaks its rule: a rule, a limit or a filter
+ * with a typo in its name would be none. The compiler does not see it in JavaScript, in an object that is spread or kept
+ * in a variable, and behind a cast.
  *
  * @param taker who takes the options: `mcpTools()`
  * @throws TypeError
  */
-export function checkOptionNames(taker: string, options: object, known: Readonly<Record<string, true>>): void {
+export function checkOptionNames(taker: string, options: object, known: OptionNames<Record<string, unknown>>): void {
   const names = Object.keys(known);
   if (!isRecord(options)) {
     throw new TypeError(`${taker} takes an object, { ${names.join(", ")} }, got ${kindOf(options)}.`);
   }
   const unknown = unknownKey(options, names);
-  if (unknown === undefined) return;
-  const meant = didYouMean(unknown, names);
-  throw new TypeError(`${taker} has no option ${JSON.stringify(unknown)}.${meant} It has ${names.join(", ")}.`);
+  if (unknown !== undefined) {
+    const meant = didYouMean(unknown, names);
+    throw new TypeError(`${taker} has no option ${JSON.stringify(unknown)}.${meant} It has ${names.join(", ")}.`);
+  }
+  for (const [name, rule] of Object.entries(known))
+    if (rule !== true && options[name] !== undefined) rule(name, options[name]);
 }
 
 /**
  * The same where there may be options that are not known here, such as those of an adapter that wraps this one: only
  * what is spelt like a known one is a mistake.
  */
-export function checkSpelling(taker: string, options: object, known: Readonly<Record<string, true>>): void {
+export function checkSpelling(taker: string, options: object, known: OptionNames<Record<string, unknown>>): void {
   const names = Object.keys(known);
   for (const name of Object.keys(options)) {
     const meant = names.includes(name) ? "" : didYouMean(name, names);
@@ -34,26 +40,41 @@ export function checkSpelling(taker: string, options: object, known: Readonly<Re
   }
 }
 
-/** Refuses an option that is there and no function. @throws TypeError */
-export function checkFunctions<T extends object>(options: T, ...names: readonly (keyof T & string)[]): void {
-  for (const name of names) {
-    const value: unknown = options[name];
-    if (value === undefined || typeof value === "function") continue;
-    throw new TypeError(`${name} is a function, got ${kindOf(value)}.`);
-  }
+// Rules for options
+
+export function aFunction(name: string, value: unknown): void {
+  if (typeof value !== "function") throw new TypeError(`${name} is a function, got ${kindOf(value)}.`);
 }
 
-/**
- * Refuses a value that is there and is none of these: a filter that nothing can match would find nothing.
- *
- * @throws TypeError
- */
-export function checkValue(name: string, value: unknown, known: readonly string[]): void {
-  if (value === undefined || known.includes(value as string)) return;
-  const meant = typeof value === "string" ? didYouMean(value, known) : "";
-  const all = known.map((one) => JSON.stringify(one));
-  const choice = `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
-  throw new TypeError(`${name} is ${choice}, got ${JSON.stringify(value) ?? kindOf(value)}.${meant}`);
+export function aText(name: string, value: unknown): void {
+  if (typeof value !== "string") throw new TypeError(`${name} is a text, got ${kindOf(value)}.`);
+}
+
+export function aboveZero(name: string, value: unknown): void {
+  if (!(typeof value === "number" && value > 0)) throw noSuchNumber(name, "number above 0", value);
+}
+
+export function fromZero(name: string, value: unknown): void {
+  if (!(typeof value === "number" && value >= 0)) throw noSuchNumber(name, "number from 0", value);
+}
+
+export function wholeFromZero(name: string, value: unknown): void {
+  if (!(Number.isSafeInteger(value) && (value as number) >= 0)) throw noSuchNumber(name, "whole number from 0", value);
+}
+
+function noSuchNumber(name: string, expected: string, value: unknown): TypeError {
+  return new TypeError(`${name} is a ${expected}, got ${String(value)}.`);
+}
+
+/** One of these: a filter that nothing can match would find nothing. */
+export function oneOf(...known: readonly string[]): OptionRule {
+  return (name, value) => {
+    if (known.includes(value)) return;
+    const meant = typeof value === "string" ? didYouMean(value, known) : "";
+    const all = known.map((one) => JSON.stringify(one));
+    const choice = `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
+    throw new TypeError(`${name} is ${choice}, got ${JSON.stringify(value) ?? kindOf(value)}.${meant}`);
+  };
 }
 
 /** No option's name is longer. */

@@ -47,7 +47,7 @@ const TOOLS_OPTIONS: OptionNames<BullmqToolsOptions> = {
   filter: true,
   context: true,
   jobOptions: true,
-  pollMs: true,
+  pollMs: checkMs,
 };
 
 /** Tools that are executed by workers. */
@@ -75,7 +75,6 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
 function connected(tools: ToolSource, options: BullmqToolsOptions) {
   const { queue: name, place, onError, end } = placeOf(options, "bullmqTools", TOOLS_OPTIONS);
   const { filter = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
-  checkMs("pollMs", pollMs);
   toolList(tools); // reports mistakes immediately
   const queue = new Queue<JobData, JobResult>(name, place);
   const events = new QueueEvents(name, place);

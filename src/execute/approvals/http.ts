@@ -46,11 +46,10 @@ export interface ApprovalHandlerOptions extends GuardOptions {
  * export default { fetch: handle };
  */
 export function approvalHandler(options: ApprovalHandlerOptions): (request: Request) => Promise<Response> {
-  checkGuard("approvalHandler", options, { path: true, rateLimit: true, keepAliveMs: true });
+  checkGuard("approvalHandler", options, { path: true, rateLimit: true, keepAliveMs: checkMs });
   const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways } = options;
   const { maxMessageBytes = MAX_MESSAGE_BYTES, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);
-  checkMs("keepAliveMs", keepAliveMs);
   if (!/^\/.*[^/]$/.test(path)) {
     throw new TypeError(`path begins with a slash and ends with none: "/approvals"; got ${JSON.stringify(path)}`);
   }

@@ -1,5 +1,5 @@
 import type { Store } from "../../store/store.ts";
-import { checkFunctions, checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import { aFunction, checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
 import type { ToolSource } from "../../tool/tool-set.ts";
 import { checkPrincipal } from "../context.ts";
 import { validateWith, type ValidateInput } from "./decision.ts";
@@ -42,17 +42,18 @@ export interface ApprovalServiceOptions {
 
 const OPTIONS: OptionNames<ApprovalServiceOptions> = {
   store: true,
-  mayDecide: true,
+  mayDecide: aFunction,
   allowSelfApproval: true,
   tools: true,
-  validateInput: true,
-  ttlMs: true,
-  retentionMs: true,
+  validateInput: aFunction,
+  ttlMs: checkDuration,
+  retentionMs: checkDuration,
   namespace: true,
-  pollMs: true,
-  onError: true,
-  now: true,
+  pollMs: checkDuration,
+  onError: aFunction,
+  now: aFunction,
 };
+
 /** The options of a service with their defaults, for its parts. */
 export type ApprovalSettings = ReturnType<typeof settingsOf>;
 
@@ -63,8 +64,6 @@ export function settingsOf(options: ApprovalServiceOptions) {
   const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = given;
   const { ttlMs = 86_400_000, retentionMs = Infinity, pollMs = 5_000, onError, now = Date.now } = given;
   if (typeof store?.put !== "function") throw new TypeError("new ApprovalService() needs a store: { store }");
-  checkFunctions(given, "mayDecide", "validateInput", "onError", "now");
-  for (const [name, ms] of Object.entries({ ttlMs, pollMs, retentionMs })) checkDuration(name, ms);
   const validate = validateInput ?? (tools && validateWith(tools));
   return {
     store,

@@ -1,7 +1,7 @@
 import { ToolError } from "../../errors.ts";
 import { mayPass } from "../../store/errors.ts";
 import { stopwatch } from "../../time.ts";
-import { checkOptionNames, checkValue, type OptionNames } from "../../tool/option-names.ts";
+import { checkOptionNames, fromZero, oneOf, type OptionNames } from "../../tool/option-names.ts";
 import { checkAfter, checkPrincipal, checkRunId } from "../context.ts";
 import { lookUntilOver } from "../look-until-over.ts";
 import { remember } from "../remember.ts";
@@ -27,8 +27,13 @@ import type {
   SubscribeOptions,
 } from "./types.ts";
 
-const FILTER: OptionNames<ListApprovals> = { runId: true, status: true, scope: true, principal: true };
-const AWAIT_OPTIONS: OptionNames<AwaitOptions> = { timeoutMs: true, signal: true };
+const FILTER: OptionNames<ListApprovals> = {
+  runId: true,
+  status: oneOf(...STATUSES),
+  scope: true,
+  principal: true,
+};
+const AWAIT_OPTIONS: OptionNames<AwaitOptions> = { timeoutMs: fromZero, signal: true };
 const SUBSCRIBE_OPTIONS: OptionNames<SubscribeOptions> = { scope: true, after: true, signal: true };
 
 /**
@@ -104,9 +109,6 @@ export class ApprovalService implements Approvals {
   async await(requestId: string, options: AwaitOptions = {}): Promise<ApprovalRequest> {
     checkOptionNames("await()", options, AWAIT_OPTIONS);
     const { timeoutMs = Infinity, signal } = options;
-    if (!(typeof timeoutMs === "number" && timeoutMs >= 0)) {
-      throw new TypeError(`timeoutMs is a number of milliseconds, got ${String(timeoutMs)}`);
-    }
     const { store, now, pollMs, onError } = this.#settings;
     const first = await this.#rows.find(requestId);
     if (first === undefined) throw notFound();
@@ -143,7 +145,6 @@ export class ApprovalService implements Approvals {
   async list(filter: ListApprovals = {}): Promise<ApprovalRequest[]> {
     checkOptionNames("list()", filter, FILTER);
     const { runId, status, scope, principal } = filter;
-    checkValue("status", status, STATUSES);
     checkPrincipal(principal);
     const isOpen = status === "pending" && runId === undefined;
     const requests: ApprovalRequest[] = [];

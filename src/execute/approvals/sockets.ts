@@ -79,10 +79,13 @@ export interface ApprovalSockets {
  * new WebSocketServer({ port: 8080, path: "/approvals", ...options }).on("connection", accept);
  */
 export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSockets {
-  checkGuard("approvalSockets", options, { rateLimit: true, maxBufferedBytes: true, pingMs: true, closeMs: true });
-  const { maxMessageBytes = MAX_MESSAGE_BYTES, pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
-  checkMs("pingMs", pingMs);
-  checkMs("closeMs", closeMs);
+  checkGuard("approvalSockets", options, {
+    rateLimit: true,
+    maxBufferedBytes: true,
+    pingMs: checkMs,
+    closeMs: checkMs,
+  });
+  const { maxMessageBytes = MAX_MESSAGE_BYTES } = options;
   /** Clients that were authenticated before their connection was made. */
   const known = new WeakMap<UpgradeRequest, AuthenticatedClient>();
 
