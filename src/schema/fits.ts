@@ -77,10 +77,9 @@ export function typesOf(part: JsonSchema): readonly unknown[] | undefined {
 
 /** The alternatives in the parts: of every list, one must fit. */
 export function unionsOf(parts: Parts): (readonly unknown[])[] {
-  const unions: (readonly unknown[])[] = [];
-  for (const { anyOf, oneOf } of parts)
-    for (const list of [anyOf, oneOf]) if (Array.isArray(list) && list.length > 0) unions.push(list);
-  return unions;
+  return parts
+    .flatMap((part) => [branchesOf(part, "anyOf"), branchesOf(part, "oneOf")])
+    .filter(({ length }) => length > 0);
 }
 
 /** The values that a schema lists; `undefined` if it lists none. */

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolError } from "../errors.ts";
 import { isObjectLike, isRecord, kindOf } from "./json.ts";
+import { once } from "./once.ts";
 import { plainSchema } from "./plain.ts";
 import { isStandardSchema, noJsonSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
@@ -43,7 +44,7 @@ export type InferOutput<S> =
       ? Output
       : any;
 
-const made = new WeakMap<object, Schema>();
+const schemaOf = /* @__PURE__ */ once(makeSchema);
 
 /**
  * Brings a schema of any kind into one form. The result is cached per source: asking again costs nothing.
@@ -52,13 +53,7 @@ const made = new WeakMap<object, Schema>();
  * @example toSchema(z.object({ city: z.string() })).validate({ city: "Oslo" })
  */
 export function toSchema<const S extends SchemaSource>(source: S): Schema<InferInput<S>, InferOutput<S>> {
-  let schema = isObjectLike(source) ? made.get(source) : undefined;
-  if (schema === undefined) {
-    schema = makeSchema(source);
-    made.set(source as object, schema);
-    made.set(schema, schema);
-  }
-  return schema as Schema<InferInput<S>, InferOutput<S>>;
+  return schemaOf(source) as Schema<InferInput<S>, InferOutput<S>>;
 }
 
 /**
@@ -71,7 +66,7 @@ export function jsonSchema<T = any>(schema: JsonSchemaLike): Schema<T> {
   return toSchema(schema) as Schema<T>;
 }
 
-function makeSchema(source: unknown): Schema {
+function makeSchema(source: object): Schema {
   if (isStandardSchema(source)) return standardSchema(source);
   // The AI SDK's schemas have the same two fields, but return something else.
   const isWrapped = isObjectLike(source) && Symbol.for("vercel.ai.schema") in source;

@@ -1,5 +1,5 @@
 import type { FailedCall, ToolCallError } from "../errors.ts";
-import { kindOf } from "../schema/json.ts";
+import { isRecord, kindOf } from "../schema/json.ts";
 import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
 import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
 import { noArguments, outcomeOfText, parse } from "./arguments-outcome.ts";
@@ -29,7 +29,7 @@ export function decide(
   if (tool === undefined) return failure(state, "unknown_tool", unknownTool(name, tools!));
   if (!read.ok) return failure(state, read.code, badArguments(tool.name, read.message));
   const { value } = read;
-  if (!args.custom && (typeof value !== "object" || value === null || Array.isArray(value))) {
+  if (!args.custom && !isRecord(value)) {
     return invalidInput(failedCall(state, value), [
       { path: [], message: `the arguments are a JSON object, got ${kindOf(value)}` },
     ]);

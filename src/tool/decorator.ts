@@ -1,7 +1,7 @@
 import { addDecoration, decorationsOf, type Decoration } from "./metadata.ts";
 import { ToolError } from "../errors.ts";
 import type { InferOutput, SchemaSource } from "../schema/index.ts";
-import { kindOf } from "../schema/json.ts";
+import { isObjectLike, kindOf } from "../schema/json.ts";
 import { toolList } from "./tool-set.ts";
 import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
 
@@ -79,7 +79,7 @@ export function toolsOf(...instancesOrClasses: readonly object[]): Tool[] {
 }
 
 function toolsOfOne(owner: object): Tool[] {
-  if ((typeof owner !== "object" || owner === null) && typeof owner !== "function") {
+  if (!isObjectLike(owner)) {
     throw new TypeError(`toolsOf() takes objects and classes, got ${kindOf(owner)}`);
   }
   const isStatic = typeof owner === "function";
