@@ -62,18 +62,21 @@ export function isNothing(value: unknown): value is null | undefined {
  * gateway that says little itself has the error of the server behind it in its metadata (OpenRouter), or as the value
  * that it could not read (https://github.com/vercel/ai/issues/18303).
  */
-export function errorText(error: unknown): string | undefined {
-  if (typeof error === "string")
-    return (/^\s*[[{]/.test(error) ? errorText(jsonIn(error)) : undefined) ?? textOf(error);
+export function errorText(error: unknown, depth = 0): string | undefined {
+  if (depth > MAX_DEPTH) return undefined;
+  const inside = (value: unknown) => errorText(value, depth + 1);
+  if (typeof error === "string") return (/^\s*[[{]/.test(error) ? inside(jsonIn(error)) : undefined) ?? textOf(error);
   if (!isObject(error)) return undefined;
-  if (Array.isArray(error)) return errorText(error[0]);
+  if (Array.isArray(error)) return inside(error[0]);
   const fields = error as { readonly [field: string]: unknown };
   let said: string | undefined;
-  for (const field of ERROR_FIELDS) said ??= errorText(fields[field]);
+  for (const field of ERROR_FIELDS) said ??= inside(fields[field]);
   const { metadata, value } = fields;
-  const reason = errorText((metadata as { raw?: unknown } | null | undefined)?.raw ?? (isObject(value) ? value : null));
+  const reason = inside((metadata as { raw?: unknown } | null | undefined)?.raw ?? (isObject(value) ? value : null));
   if (reason === undefined || said?.includes(reason)) return said;
   return said === undefined ? reason : `${said}: ${cut(reason, 500)}`;
 }
 
+/** No gateway wraps an error that often; what is nested deeper is shown as it is. */
+const MAX_DEPTH = 16;
 const ERROR_FIELDS = ["message", "msg", "error", "detail", "errors", "error_message"] as const;

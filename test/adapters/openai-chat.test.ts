@@ -362,6 +362,15 @@ describe("openaiChat.parser()", () => {
   });
 
   it.each([
+    ["lists", "[".repeat(100_000) + "]".repeat(100_000)],
+    ["objects", '{"message":'.repeat(100_000) + '"No."' + "}".repeat(100_000)],
+  ])("tells an error as it is that nests %s without end, as text", async (_, text) => {
+    const turn = await read([delta({ content: "x" }), { error: text } as ChatEvent]);
+    expect(turn.error?.code).toBe("provider_error");
+    expect(turn.error?.message.slice(0, 200)).toContain(text.slice(0, 50));
+  });
+
+  it.each([
     ["an error event", { error: { message: "No." } }, "No."],
     [
       "an error in a chunk, after its delta",
