@@ -10,8 +10,7 @@ export function statusOf(response: WireResponse, type: string): string {
   if (type === "response.completed" && UNFINISHED.has(status)) return status!;
   if (type !== "response.done") return type.slice("response.".length);
   // What gateways call a response with calls: https://github.com/justlovemaki/AIClient2API/pull/472
-  if (status === "requires_action") return "completed";
-  if (status !== undefined) return status;
+  if (status !== undefined) return status === "requires_action" ? "completed" : status;
   if (response.error) return "failed";
   return response.incomplete_details?.reason ? "incomplete" : "completed";
 }

@@ -162,6 +162,16 @@ export class Items {
     this.#byCallId?.set(item.callId, item);
   }
 
+  /**
+   * Whether a later message has its id: CLIProxyAPI gives all texts of Claude one id, and repeats the earlier ones at
+   * the end of each. What a later one lacks, `assistantMessage()` adds.
+   */
+  isRepeated(item: Item): boolean {
+    const { type, id } = item.wire;
+    const last = type === "message" ? this.named(id) : undefined;
+    return last !== undefined && last.key > item.key && last.done && last.wire.type === type;
+  }
+
   /** What the whole response contains and no event did, with its index. */
   missing(output: readonly WireItem[], wholes: ReadonlyMap<Item, WireItem>): readonly (readonly [number, WireItem])[] {
     if (output.length <= this.all.length) return [];

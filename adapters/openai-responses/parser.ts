@@ -131,19 +131,12 @@ export class ResponsesParser implements Parser<unknown> {
   get native(): NativeTurn {
     return {
       items: this.#items.all
-        .filter((item) => (item.done && !this.#isRepeated(item)) || (isCall(item.wire) && item.unheaded === undefined))
+        .filter(
+          (item) => (item.done && !this.#items.isRepeated(item)) || (isCall(item.wire) && item.unheaded === undefined),
+        )
         .toSorted(byOutput)
         .map(nativeItem),
     };
-  }
-
-  /**
-   * Whether a later message has its id: CLIProxyAPI gives all texts of Claude one id, and repeats the earlier ones at
-   * the end of each. What a later one lacks, `assistantMessage()` adds.
-   */
-  #isRepeated({ wire: { type, id }, key }: Item): boolean {
-    const last = type === "message" ? this.#items.named(id) : undefined;
-    return last !== undefined && last.key > key && last.done && last.wire.type === type;
   }
 
   #onEvent(type: string, event: WireEvent): void {
