@@ -355,8 +355,12 @@ function completionFrames({ choices, usage }: Completion, dice: Dice): string[] 
   return [...sse([...chunks, ...(usage === null ? [] : [{ ...base, choices: [], usage }])], false), "data: [DONE]\n\n"];
 }
 
-/** The SDK's message as servers take it back: with what came, and with calls that can be read (docs/openai-chat.md). */
-function messagesOf({ content, refusal, audio, tool_calls: calls, function_call: call }: Json): Json[] {
+/**
+ * The SDK's message as servers take it back: with what came but blank text, and with calls that can be read
+ * (docs/openai-chat.md).
+ */
+function messagesOf({ content: text, refusal, audio, tool_calls: calls, function_call: call }: Json): Json[] {
+  const content = (text as string | null)?.trim() ? text : null;
   const hasCalls = calls !== undefined || call !== undefined;
   if (!content && !refusal && audio === undefined && !hasCalls) return [];
   return [
