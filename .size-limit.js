@@ -8,14 +8,14 @@ import manifest from "./package.json" with { type: "json" };
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
   ".": "49.2 kB",
-  "./openai-chat": "59.6 kB",
-  "./openai-responses": "61.3 kB",
+  "./openai-chat": "59.5 kB",
+  "./openai-responses": "61.4 kB",
   "./anthropic": "58.8 kB",
   "./google": "59.3 kB",
   "./google-interactions": "57.2 kB",
   "./cohere": "56.1 kB",
-  "./text-json": "70.6 kB",
-  "./text-helpers": "59 kB",
+  "./text-json": "70.5 kB",
+  "./text-helpers": "58.9 kB",
   "./approvals": "30.8 kB",
   "./bullmq": "28.6 kB",
   "./executable": "30.2 kB",
