@@ -134,10 +134,10 @@ export function isTorn({ wire, free, isWrapped: needsWhole }: Item, whole: unkno
 }
 
 /**
- * Whether an input of this type is the JSON in which LiteLLM has a model without custom tools write the free text
- * (its `responses/litellm_completion_transformation/custom_tools.py`).
+ * Notes, and tells, whether an input of this type is the JSON in which LiteLLM has a model without custom tools write the
+ * free text (its `responses/litellm_completion_transformation/custom_tools.py`).
  */
-export function isWrapped(item: Item, type: string): boolean {
+export function noteWrapped(item: Item, type: string): boolean {
   const isJson = item.wire.type === "custom_tool_call" && type !== item.wire.type;
   item.isWrapped ||= isJson;
   return isJson;

@@ -19,10 +19,10 @@ import {
   isSame,
   isSpoken,
   isTorn,
-  isWrapped,
   itemTypeOf,
   keepName,
   nativeItem,
+  noteWrapped,
   partsOf,
   summaryPart,
   unsaid,
@@ -315,7 +315,7 @@ export class ResponsesParser implements Parser<unknown> {
 
   #onInput(item: Item, type: string, delta: unknown): void {
     if (typeof delta !== "string") return;
-    if (!isCall(item.wire) || item.done || isWrapped(item, type)) return;
+    if (!isCall(item.wire) || item.done || noteWrapped(item, type)) return;
     if (item.unheaded !== undefined) {
       item.unheaded += delta;
       return;
@@ -330,7 +330,7 @@ export class ResponsesParser implements Parser<unknown> {
     const callType = itemTypeOf(type);
     const untold = typeof whole === "string" ? this.#items.untold(event, callType, whole) : undefined;
     const item = untold?.item ?? this.#callOf(event, callType);
-    if (!isCall(item.wire) || item.done || isWrapped(item, callType) || (untold !== undefined && item.isTold)) return;
+    if (!isCall(item.wire) || item.done || noteWrapped(item, callType) || (untold !== undefined && item.isTold)) return;
     // By its index it belongs to one call, by its id to another: the end of each decides.
     const named = this.#items.named(event.item_id);
     if (named !== undefined && named !== item && isCall(named.wire)) return;

@@ -49,8 +49,8 @@ export const stringEnums: Rewrite = {
 };
 
 /**
- * Gives every node a type, inferred from its other keywords, unless its parts have one. A node that allows any value is a loss: it becomes any
- * string, number or boolean, or null.
+ * Gives every node a type, inferred from its other keywords, unless its parts have one. A node that allows any value is
+ * a loss: it becomes any string, number or boolean, or null.
  */
 export const ensureType: Rewrite = {
   name: "ensureType",
