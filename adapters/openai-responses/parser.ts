@@ -23,18 +23,15 @@ import {
   keepName,
   nativeItem,
   noteWrapped,
-  partsOf,
   summaryPart,
   unsaid,
   type Item,
 } from "./item.ts";
 import { Items } from "./items.ts";
+import { Speech } from "./speech.ts";
 import { usageOf } from "./usage.ts";
 import { wholesOf } from "./wholes.ts";
-import type { NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
-
-/** The content index of a delta without one. */
-const NO_INDEX = -1;
+import type { NativeTurn, WireError, WireEvent, WireItem, WireResponse } from "./wire.ts";
 
 const TORN = "pieces of them did not arrive, or came twice";
 
@@ -49,15 +46,13 @@ const PLACES = {
 export class ResponsesParser implements Parser<unknown> {
   readonly #sink: ParserSink;
   readonly #items = new Items();
+  readonly #speech: Speech;
   /** The first call of each `call_id`: servers send a call twice, as another item. */
   readonly #firstCalls = new Map<string, Item>();
   #started = false;
   #ended = false;
   /** Whether a hosted tool waits for the client. */
   #waitsForClient = false;
-  #refused = false;
-  #reasoned = false;
-  #hasTextPieces = false;
 
   static readonly #arguments = ResponsesParser.#input("function_call");
   static readonly #freeText = ResponsesParser.#input("custom_tool_call");
@@ -67,7 +62,7 @@ export class ResponsesParser implements Parser<unknown> {
     push(parser, piece, index) {
       const item = parser.#items.at(index);
       if (item === undefined || item.done || item.wire.type !== "message" || parser.#ended) return parser.#ended;
-      parser.#onText(item, 0, piece);
+      parser.#speech.text(item, 0, piece);
       return true;
     },
   };
@@ -105,6 +100,7 @@ export class ResponsesParser implements Parser<unknown> {
 
   constructor(sink: ParserSink) {
     this.#sink = sink;
+    this.#speech = new Speech(sink);
   }
 
   push(event: unknown): void {
@@ -146,16 +142,16 @@ export class ResponsesParser implements Parser<unknown> {
       case "response.custom_tool_call_input.delta":
         return this.#onInput(this.#callOf(event, itemTypeOf(type)), itemTypeOf(type), event.delta);
       case "response.output_text.delta":
-        return this.#onText(this.#spoken(event, "message"), event.content_index, event.delta);
+        return this.#speech.text(this.#spoken(event, "message"), event.content_index, event.delta);
       case "response.reasoning_text.delta":
-        return this.#onReasoning(this.#spoken(event, "reasoning"), event.content_index, event.delta);
+        return this.#speech.reasoning(this.#spoken(event, "reasoning"), event.content_index, event.delta);
       case "response.reasoning_summary_text.delta":
-        return this.#onReasoning(this.#spoken(event, "reasoning"), summaryPart(event.summary_index), event.delta);
+        return this.#speech.reasoning(this.#spoken(event, "reasoning"), summaryPart(event.summary_index), event.delta);
       case "response.refusal.delta":
-        return this.#onRefusal(this.#spoken(event, "message"), event.content_index, event.delta);
+        return this.#speech.refusal(this.#spoken(event, "message"), event.content_index, event.delta);
 
       case "response.output_text.done":
-        return this.#onTextDone(event);
+        return this.#speech.textDone(() => this.#spoken(event, "message"), event.content_index, event.text);
       case "response.output_item.added":
         return this.#onAdded(event);
       case "response.content_part.added":
@@ -195,6 +191,11 @@ export class ResponsesParser implements Parser<unknown> {
     // The same item may be announced twice; a server that gives every item the same index begins a new one.
     const isKnown = known !== undefined && !known.done && isSame(known.wire, item);
     if (!isKnown || differ(known.wire.call_id, item.call_id)) this.#open(event, item);
+  }
+
+  #onPart(event: WireEvent): void {
+    const item = this.#items.find(event);
+    if (item !== undefined) item.part = event.content_index ?? undefined;
   }
 
   /**
@@ -262,11 +263,7 @@ export class ResponsesParser implements Parser<unknown> {
       this.#waitsForClient ||= call.executedBy === "client";
       this.#sink.providerTool(call);
     } else if (isSpoken(wire)) {
-      partsOf(wire.summary).forEach((part, index) => this.#rest(item, summaryPart(index), part));
-      const content = partsOf(wire.content);
-      // vLLM numbers the parts of all items in one sequence: https://github.com/vllm-project/vllm/issues/45742
-      const isMiscounted = item.streamed !== undefined && [...item.streamed].some((index) => index >= content.length);
-      if (!isMiscounted) content.forEach((part, index) => this.#rest(item, index, part));
+      this.#speech.whole(item, wire);
     }
   }
 
@@ -385,60 +382,6 @@ export class ResponsesParser implements Parser<unknown> {
     }
   }
 
-  // -- text
-
-  #onText(item: Item, index: number | null | undefined, delta: unknown): void {
-    if (typeof delta !== "string" || delta === "") return;
-    this.#hasTextPieces = true;
-    this.#say(item, index, delta);
-  }
-
-  #say(item: Item, index: number | null | undefined, text: string): void {
-    (item.streamed ??= new Set()).add(index ?? NO_INDEX);
-    this.#sink.text(text);
-  }
-
-  /** The text of a part again. It is new only if a server sends no pieces: https://github.com/TanStack/ai/pull/937 */
-  #onTextDone(event: WireEvent): void {
-    const text = textOf(event.text);
-    if (this.#hasTextPieces || text === undefined) return;
-    this.#rest(this.#spoken(event, "message"), event.content_index ?? NO_INDEX, { text });
-  }
-
-  #onPart(event: WireEvent): void {
-    const item = this.#items.find(event);
-    if (item !== undefined) item.part = event.content_index ?? undefined;
-  }
-
-  #onRefusal(item: Item, index: number | null | undefined, delta: unknown): void {
-    if (typeof delta !== "string") return;
-    (item.streamed ??= new Set()).add(index ?? NO_INDEX);
-    this.#refused = true;
-    this.#sink.refusal(delta);
-  }
-
-  #onReasoning(item: Item, index: number | null | undefined, delta: unknown, isWhole = false): void {
-    if (typeof delta !== "string") return;
-    const part = index ?? NO_INDEX;
-    // A part is a paragraph of its own, and most begin with a title. If the content was not announced, its index may
-    // count the pieces instead: https://github.com/vllm-project/vllm/pull/35184
-    const isPart = isWhole || part < NO_INDEX || item.streamed === undefined || item.part === part;
-    const apart = this.#reasoned && isPart && !item.streamed?.has(part);
-    (item.streamed ??= new Set()).add(part);
-    this.#reasoned = true;
-    this.#sink.reasoning(apart ? `\n\n${delta}` : delta);
-  }
-
-  /** A part of a finished item: new only if no delta came before. */
-  #rest(item: Item, index: number, part: WirePart): void {
-    if (item.streamed?.has(index) || item.streamed?.has(NO_INDEX)) return;
-    if (part.refusal) return this.#onRefusal(item, index, part.refusal);
-    const text = textOf(part.text);
-    if (text === undefined) return;
-    if (item.wire.type === "reasoning") this.#onReasoning(item, index, text, true);
-    else this.#say(item, index, text);
-  }
-
   // -- the response
 
   #begin(response: WireResponse | null | undefined): void {
@@ -456,7 +399,7 @@ export class ResponsesParser implements Parser<unknown> {
     if (response.usage) this.#sink.usage(usageOf(response.usage));
     switch (status) {
       case "completed":
-        this.#sink.finish(this.#refused ? "refusal" : this.#waitsForClient ? "tool-use" : "stop", status);
+        this.#sink.finish(this.#speech.refused ? "refusal" : this.#waitsForClient ? "tool-use" : "stop", status);
         return this.#end();
       case "incomplete": {
         const reason = textOf(response.incomplete_details?.reason);
