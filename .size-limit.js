@@ -10,7 +10,7 @@ const limits = {
   ".": "49.2 kB",
   "./openai-chat": "59.5 kB",
   "./openai-responses": "61.4 kB",
-  "./anthropic": "58.8 kB",
+  "./anthropic": "58.9 kB",
   "./google": "59.3 kB",
   "./google-interactions": "57.2 kB",
   "./cohere": "56.1 kB",

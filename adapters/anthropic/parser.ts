@@ -7,7 +7,8 @@ import { argumentsObject, argumentsText, errorText, isNothing, textOf } from "..
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { CUT_REASONS, finishReasonOf } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
-import { usageOf } from "./usage.ts";
+import { isServerCall, ServerCalls } from "./server-calls.ts";
+import { UsageSum } from "./usage.ts";
 import type {
   AnthropicRecord,
   BlockRecord,
@@ -20,7 +21,6 @@ import type {
   WireEvent,
   WireMessage,
   WireStopDetails,
-  WireUsage,
 } from "./wire.ts";
 
 /** The input of {@link AnthropicParser}: an event of a stream, a whole message, or the `[DONE]` that gateways add. */
@@ -48,7 +48,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   readonly #sink: ParserSink;
   readonly #messages: MessageRecord[] = [];
   readonly native: AnthropicRecord = { messages: this.#messages };
-  #serverCalls: Map<string, WireBlock> | undefined;
+  readonly #serverCalls: ServerCalls;
+  readonly #usage: UsageSum;
   #message: MessageRecord | undefined;
   /** The message that `message_start` brought. */
   #start: WireMessage | undefined;
@@ -62,8 +63,6 @@ export class AnthropicParser implements Parser<ParserInput> {
   #astray: BlockRecord | undefined;
   /** Whether a piece of the message came whose call is unknown. */
   #isLost = false;
-  #usage: WireUsage | undefined;
-  #usageTold = true;
 
   static readonly #input: Delta<AnthropicParser> = {
     text: ["delta", "partial_json"],
@@ -98,6 +97,8 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   constructor(sink: ParserSink) {
     this.#sink = sink;
+    this.#serverCalls = new ServerCalls(sink);
+    this.#usage = new UsageSum(sink);
   }
 
   push(event: ParserInput): void {
@@ -141,7 +142,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#beginMessage();
     this.#sink.start(textOf(start.id), textOf(start.model));
     this.#start = start;
-    this.#addUsage(start.usage);
+    this.#usage.add(start.usage);
     this.#keepContainer(start.container);
   }
 
@@ -170,7 +171,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#open.clear();
     this.#stopped.clear();
     this.#isLost = false;
-    this.#usage = undefined;
+    this.#usage.begin();
     return message;
   }
 
@@ -222,9 +223,9 @@ export class AnthropicParser implements Parser<ParserInput> {
     blocks.push(record);
     if (block.type === "thinking") this.#thinking = record;
     if (block.type === "fallback") this.#handOver(block, blocks);
-    if (isServerCall(block)) this.#serverCallStarted(block);
+    if (isServerCall(block)) this.#serverCalls.started(block);
     else if (typeof block.tool_use_id === "string" && block.type.endsWith("_tool_result"))
-      this.#serverCallEnded(block, block.tool_use_id);
+      this.#serverCalls.ended(block, block.tool_use_id);
     return { record, json: "", input: isEmpty(block.input) ? undefined : block.input, piece: "" };
   }
 
@@ -367,7 +368,7 @@ export class AnthropicParser implements Parser<ParserInput> {
       return;
     }
     if (json !== "") (block as { [field: string]: unknown })["input"] = parsedInput(json);
-    if (isServerCall(block)) this.#serverCallStarted(block, { input: block.input });
+    if (isServerCall(block)) this.#serverCalls.started(block, { input: block.input });
   }
 
   /**
@@ -411,50 +412,20 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#sink.tool({ turnIndex, callIndex, argsKvPatch: input, error: why, errorType: "truncated" });
   }
 
-  /** Reported when the call begins, and again when its input is known and the provider runs the tool. */
-  #serverCallStarted(block: WireBlock, known: Pick<WireBlock, "input"> = {}): void {
-    const id = textOf(block.id);
-    this.#sink.providerTool({
-      id: id ?? null,
-      name: textOf(block.name) ?? "",
-      type: block.type,
-      status: "started",
-      executedBy: "provider",
-      ...known,
-    });
-    if (id) (this.#serverCalls ??= new Map()).set(id, block);
-  }
-
-  #serverCallEnded(result: WireBlock, id: string): void {
-    const { content } = result;
-    const failed = result.is_error === true || (isRecord(content) && String(content["type"]).endsWith("_error"));
-    // The call may belong to an earlier turn, whose program waited for our results.
-    const call = this.#serverCalls?.get(id);
-    this.#sink.providerTool({
-      id,
-      name: textOf(call?.name) ?? result.type.slice(0, -"_tool_result".length),
-      type: call?.type ?? result.type,
-      status: failed ? "failed" : "completed",
-      executedBy: "provider",
-      ...(call?.input !== undefined && { input: call.input }),
-      output: content,
-    });
-  }
-
   #messageDelta({ delta, usage: more }: WireEvent): void {
     this.#startContent();
     this.#keepContainer(delta?.container);
     this.#finish(delta?.stop_reason, delta?.stop_details);
     if (!more) return;
-    this.#addUsage(more);
-    this.#tellUsage();
+    this.#usage.add(more);
+    this.#usage.tell();
   }
 
   #messageStop(): void {
     this.#startContent();
     if (this.#message?.stopReason === null) this.#finish(this.#start?.stop_reason, this.#start?.stop_details);
     this.#endOpenBlocks();
-    this.#tellUsage();
+    this.#usage.tell();
     this.#ended = true;
     this.#sink.terminal();
   }
@@ -465,32 +436,16 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#sink.finish(finishReasonOf(reason), reason, textOf(details?.explanation));
   }
 
-  /** Counts are cumulative; `null` in a later frame means that the count is not repeated. */
-  #addUsage(more: WireUsage | null | undefined): void {
-    if (!more) return;
-    const sum: Record<string, unknown> = { ...this.#usage };
-    for (const [name, value] of Object.entries(more)) if (!isNothing(value) && name !== "__proto__") sum[name] = value;
-    this.#usage = sum as WireUsage;
-    this.#usageTold = false;
-  }
-
-  #tellUsage(): void {
-    const usage = this.#usage;
-    if (usage === undefined || this.#usageTold) return;
-    this.#usageTold = true;
-    this.#sink.usage(usageOf(usage));
-  }
-
   #fail(event: WireEvent): void {
     const said = errorText(event) ?? "the provider reported an error without a message";
     const type = textOf((event.error as WireError | null | undefined)?.type);
-    this.#tellUsage();
+    this.#usage.tell();
     this.#sink.fail(new ToolError("provider_error", type === undefined ? said : `${type}: ${said}`, { cause: event }));
   }
 
   end(): void {
     if (!this.#ended && this.#message?.stopReason) this.#endStopped();
-    this.#tellUsage();
+    this.#usage.tell();
   }
 
   /** The client throws an `APIError` with the whole event as its `error`. */
@@ -516,11 +471,6 @@ function isSpoken({ block: { type } }: BlockRecord): boolean {
 /** A call without any input so far. */
 function isBareCall({ record, piece, input }: OpenBlock): boolean {
   return record.call !== undefined && piece === "" && input === undefined;
-}
-
-/** `server_tool_use`, `mcp_tool_use` and future types like them: the provider runs these. */
-function isServerCall({ type }: { readonly type: string }): boolean {
-  return type.endsWith("_tool_use");
 }
 
 function isSameBlock(a: WireBlock | null | undefined, b: WireBlock): boolean {

@@ -1,9 +1,10 @@
+import type { ParserSink } from "../../src/adapter.ts";
 import type { Usage } from "../../src/stream/events.ts";
-import { countOf } from "../../src/wire/field.ts";
+import { countOf, isNothing } from "../../src/wire/field.ts";
 import type { WireUsage } from "./wire.ts";
 
 /** `input_tokens` excludes cache reads and writes; the total is the sum of the three. */
-export function usageOf(raw: WireUsage): Usage {
+function usageOf(raw: WireUsage): Usage {
   const fresh = countOf(raw.input_tokens);
   const cacheReadTokens = countOf(raw.cache_read_input_tokens);
   const cacheWriteTokens = countOf(raw.cache_creation_input_tokens);
@@ -12,4 +13,36 @@ export function usageOf(raw: WireUsage): Usage {
   const totalTokens = inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
   const reasoningTokens = countOf(raw.output_tokens_details?.thinking_tokens);
   return { inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, raw };
+}
+
+/** The counts of a message, which come in parts. */
+export class UsageSum {
+  readonly #sink: ParserSink;
+  #sum: WireUsage | undefined;
+  #isTold = true;
+
+  constructor(sink: ParserSink) {
+    this.#sink = sink;
+  }
+
+  /** A message begins. */
+  begin(): void {
+    this.#sum = undefined;
+  }
+
+  /** Counts are cumulative; `null` in a later frame means that the count is not repeated. */
+  add(more: WireUsage | null | undefined): void {
+    if (!more) return;
+    const sum: Record<string, unknown> = { ...this.#sum };
+    for (const [name, value] of Object.entries(more)) if (!isNothing(value) && name !== "__proto__") sum[name] = value;
+    this.#sum = sum as WireUsage;
+    this.#isTold = false;
+  }
+
+  /** Reports what is new. */
+  tell(): void {
+    if (this.#sum === undefined || this.#isTold) return;
+    this.#isTold = true;
+    this.#sink.usage(usageOf(this.#sum));
+  }
 }

@@ -1,0 +1,49 @@
+import type { ParserSink } from "../../src/adapter.ts";
+import { isRecord } from "../../src/schema/json.ts";
+import { textOf } from "../../src/wire/field.ts";
+import type { WireBlock } from "./wire.ts";
+
+/** `server_tool_use`, `mcp_tool_use` and future types like them: the provider runs these. */
+export function isServerCall({ type }: { readonly type: string }): boolean {
+  return type.endsWith("_tool_use");
+}
+
+/** Reports what the provider runs itself. */
+export class ServerCalls {
+  readonly #sink: ParserSink;
+  #byId: Map<string, WireBlock> | undefined;
+
+  constructor(sink: ParserSink) {
+    this.#sink = sink;
+  }
+
+  /** Reported when the call begins, and again when its input is known and the provider runs the tool. */
+  started(block: WireBlock, known: Pick<WireBlock, "input"> = {}): void {
+    const id = textOf(block.id);
+    this.#sink.providerTool({
+      id: id ?? null,
+      name: textOf(block.name) ?? "",
+      type: block.type,
+      status: "started",
+      executedBy: "provider",
+      ...known,
+    });
+    if (id) (this.#byId ??= new Map()).set(id, block);
+  }
+
+  ended(result: WireBlock, id: string): void {
+    const { content } = result;
+    const failed = result.is_error === true || (isRecord(content) && String(content["type"]).endsWith("_error"));
+    // The call may belong to an earlier turn, whose program waited for our results.
+    const call = this.#byId?.get(id);
+    this.#sink.providerTool({
+      id,
+      name: textOf(call?.name) ?? result.type.slice(0, -"_tool_result".length),
+      type: call?.type ?? result.type,
+      status: failed ? "failed" : "completed",
+      executedBy: "provider",
+      ...(call?.input !== undefined && { input: call.input }),
+      output: content,
+    });
+  }
+}
