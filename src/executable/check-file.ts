@@ -1,11 +1,11 @@
 import { constants } from "node:fs";
-import { access, lstat, readlink, realpath, stat } from "node:fs/promises";
+import { access, lstat, open, readlink, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, normalize, relative, sep } from "node:path";
 import { isToolError, ToolError } from "../errors.ts";
 import { commandOf, isBatchFile } from "./command.ts";
 import type { Digester } from "./digest.ts";
 import { shortage } from "./error.ts";
-import { notAProgram } from "./file-kind.ts";
+import { HEADER_BYTES, interpreterOf, notAProgram } from "./file-kind.ts";
 
 /** The conditions for running a file. */
 export interface FileRules {
@@ -67,9 +67,39 @@ async function check(path: string, rules: FileRules, digestOf: Digester): Promis
     throw refused(path, "is not executable: chmod +x makes it so", cause);
   });
   const { digest, header } = await digestOf(realPath);
-  const reason = notAProgram(header);
+  const reason = notAProgram(header) ?? (await badInterpreter(header));
   if (reason !== undefined) throw refused(path, reason);
   return { realPath, digest };
+}
+
+/**
+ * What the C library does with a file that is no program, it also does with a script whose interpreter is none: it hands
+ * the script to `/bin/sh`, whatever language it is in. https://github.com/Perl/perl5/issues/18402
+ */
+async function badInterpreter(header: Buffer, depth = MAX_INTERPRETERS): Promise<string | undefined> {
+  const path = interpreterOf(header)?.path;
+  if (path === undefined || depth === 0 || process.platform === "win32") return undefined;
+  const its = await headerOf(path).catch((error: NodeJS.ErrnoException) => {
+    if (shortage(error.code) !== undefined) throw error;
+    return undefined; // missing, or not readable: the system says so when it starts it
+  });
+  const reason = its && (notAProgram(its) ?? (await badInterpreter(its, depth - 1)));
+  return reason && `has the interpreter ${path.toString()}, which ${reason}`;
+}
+
+/** An interpreter may be a script itself. Linux gives up after as many. */
+const MAX_INTERPRETERS = 5;
+
+/** `undefined` for what is no file. */
+async function headerOf(path: Buffer): Promise<Buffer | undefined> {
+  if (!(await stat(path)).isFile()) return undefined;
+  const handle = await open(path, "r");
+  try {
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(HEADER_BYTES) });
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Walks the path as the system does, from the root, following every link. */

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
+import { HEADER_BYTES } from "./file-kind.ts";
 
 /** The state of a file, and its first bytes. */
 export interface FileDigest {
   /** Of its content: `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
-  /** At most 64 bytes. */
+  /** At most {@link HEADER_BYTES}. */
   readonly header: Buffer;
 }
 
@@ -42,7 +43,7 @@ async function readDigest(handle: FileHandle): Promise<FileDigest> {
   let header = Buffer.alloc(0);
   for await (const bytes of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
     hash.update(bytes);
-    if (header.length < 64) header = Buffer.concat([header, bytes.subarray(0, 64 - header.length)]);
+    if (header.length < HEADER_BYTES) header = Buffer.concat([header, bytes.subarray(0, HEADER_BYTES - header.length)]);
   }
   return { digest: `sha256:${hash.digest("hex")}`, header };
 }

@@ -13,6 +13,9 @@ const ELF_MACHINES: Readonly<Record<string, readonly number[]>> = {
   loong64: [258],
 };
 
+/** As much of a file as Linux looks at (`BINPRM_BUF_SIZE`, https://man7.org/linux/man-pages/man2/execve.2.html). */
+export const HEADER_BYTES = 256;
+
 const MACH_O = ["feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe"];
 
 /**
@@ -21,7 +24,7 @@ const MACH_O = ["feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe"];
  * This must be checked first, since the C library's `execvp()` hands what the system does not know (another processor's
  * program, a text without `#!`, an empty file) to `/bin/sh` as a script.
  *
- * @param header its first 64 bytes
+ * @param header its first {@link HEADER_BYTES}
  */
 export function notAProgram(header: Buffer, platform: string = process.platform, arch: string = process.arch) {
   if (header.length === 0) return "is empty";
@@ -30,6 +33,9 @@ export function notAProgram(header: Buffer, platform: string = process.platform,
     const line = header.toString("latin1").split("\n")[0]!;
     if (line.endsWith("\r")) return "has a first line that ends with a carriage return: save it with Unix line ends";
     if (!/^#![ \t]*\//.test(line)) return "has a first line that names no interpreter by its absolute path";
+    if (interpreterOf(header)!.end === HEADER_BYTES) {
+      return "has a first line with so long a path that the system cuts it off: a link to the interpreter is shorter";
+    }
     return undefined;
   }
   if (header.toString("utf8", 0, 5) === "\uFEFF#!") return 'has a byte order mark before its "#!": save it without one';
@@ -42,4 +48,10 @@ export function notAProgram(header: Buffer, platform: string = process.platform,
     return platform === "darwin" ? undefined : "is built for another operating system";
   }
   return 'is no program: it does not begin with "#!" and the path of an interpreter';
+}
+
+/** The interpreter that a script names, and where its path ends; `undefined` for other files. */
+export function interpreterOf(header: Buffer): { readonly path: Buffer; readonly end: number } | undefined {
+  const [start, path] = /^#![ \t]*([^ \t\n\0]+)/.exec(header.toString("latin1")) ?? [];
+  return path === undefined ? undefined : { path: Buffer.from(path, "latin1"), end: start!.length };
 }

@@ -45,11 +45,29 @@ describe("what cannot be run", () => {
     ["Windows line ends", () => program("#!/bin/sh\r\necho\r\n"), "ends with a carriage return"],
     ["a byte order mark", () => program("\uFEFF#!/bin/sh\n"), 'has a byte order mark before its "#!"'],
     ["an interpreter without a path", () => program("#!sh\n"), "names no interpreter by its absolute path"],
+    // execvp() would hand these to /bin/sh as well, although they name another interpreter
+    [
+      "an interpreter that is no program",
+      () => scriptOf(program("no program\n")),
+      "which is no program: it does not begin",
+    ],
+    ["an interpreter of an interpreter that is empty", () => scriptOf(scriptOf(program(""))), "which is empty"],
+    ["an interpreter with a long path", () => scriptOf(nodeAt(254)), "so long a path that the system cuts it off"],
     ["a batch file", () => program("@echo off", { name: "tool.CMD" }), "is a batch file, which cmd.exe would run"],
     ["a link that leads to itself", () => loop(), "leads back to itself"],
   ])("%s", async (_, make, words) => {
     const error = await failure(loadExecutable(make()));
     expect(error).toMatchObject({ code: "executable_refused", message: expect.stringContaining(words) });
+  });
+
+  it("an interpreter with a path that is just short enough can be run", async () => {
+    expect((await loadExecutable(scriptOf(nodeAt(253)))).name).toBe("mine");
+  });
+
+  it("interpreters that lead back to themselves", async () => {
+    const path = program("");
+    writeFileSync(path, `#!${path}\n`);
+    expect(await failure(loadExecutable(path))).toMatchObject({ code: "spawn_failed", cause: { code: "ELOOP" } });
   });
 
   it("an interpreter that is not there", async () => {
@@ -382,6 +400,21 @@ function elf(machine: number): Buffer {
   head.writeUInt16LE(2, 16);
   head.writeUInt16LE(machine, 18);
   return head;
+}
+
+/** A program in JavaScript with this interpreter. */
+function scriptOf(interpreter: string): string {
+  return program(`#!${interpreter}\nconsole.log('{"name":"mine","parameters":{}}')\n`);
+}
+
+/** A link to Node whose path has this many characters. */
+function nodeAt(length: number): string {
+  let inside = folder();
+  while (inside.length < length - 110) inside = join(inside, "x".repeat(90));
+  mkdirSync(inside, { recursive: true });
+  const path = join(inside, "n".repeat(length - inside.length - 1));
+  symlinkSync(process.execPath, path);
+  return path;
 }
 
 function loop(): string {
