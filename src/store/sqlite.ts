@@ -47,6 +47,12 @@ const TABLES = `
 /** How long a process that was stopped can still learn about a delete. */
 const DELETED_MS = 600_000;
 
+/**
+ * In bytes. The file next to the database grows while somebody else reads for long, as a backup does, and without a
+ * limit stays as large until everybody has closed it: https://github.com/openclaw/openclaw/issues/112950
+ */
+const MAX_WAL = 16 * 1024 * 1024;
+
 /** How long one attempt waits inside SQLite, where it blocks the whole process; after that, waiting happens outside. */
 const BLOCKING_MS = 10;
 
@@ -271,7 +277,10 @@ function open(path: string, busyTimeoutMs: number): DatabaseSync {
     database.exec(`PRAGMA busy_timeout = ${Math.ceil(busyTimeoutMs)}`);
     if (!isOurs(database, path)) create(database, path, busyTimeoutMs);
     // On macOS the usual fsync() does not reach the disk: https://sqlite.org/pragma.html#pragma_fullfsync
-    database.exec(`PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = ${BLOCKING_MS}`);
+    database.exec(
+      `PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = ${MAX_WAL};
+       PRAGMA busy_timeout = ${BLOCKING_MS}`,
+    );
     return database;
   } catch (cause) {
     database?.close();

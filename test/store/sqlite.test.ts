@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -54,6 +54,19 @@ it("writes ahead, and leaves one file when it is closed", async () => {
   expect(edit((database) => database.prepare("PRAGMA journal_mode").get())).toEqual({ journal_mode: "wal" });
   await store.close();
   expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+it("gives back the space that it needed while somebody else read for long, as a backup does: openclaw/openclaw#112950", async () => {
+  const store = storeOf(path);
+  const size = () => statSync(`${path}-wal`).size / 1024 ** 2;
+  await store.put("a", 1);
+  const reader = new DatabaseSync(path);
+  reader.exec("BEGIN; SELECT * FROM entry");
+  for (let index = 0; index < 6; index++) await store.put("a", "x".repeat(5 * 1024 ** 2) + index);
+  expect(size()).toBeGreaterThan(30);
+  reader.close();
+  for (let index = 0; index < 3; index++) await store.put("b", index);
+  expect(size()).toBeLessThan(17);
 });
 
 it("can be in memory", async () => {
