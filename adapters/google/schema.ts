@@ -14,7 +14,7 @@ import {
   flattenRootUnion,
   foldAllOf,
   hasParameters,
-  inclusiveBounds,
+  integerBounds,
   inlineRefs,
   keepFormats,
   keepKeywords,
@@ -64,7 +64,7 @@ const schemaDialect: readonly Rewrite[] = [
   oneOfToAnyOf,
   foldAllOf,
   flattenRootUnion,
-  inclusiveBounds,
+  integerBounds,
   keepKeywords([
     "type nullable enum anyOf title description default example format pattern minimum maximum minLength maxLength",
     "properties required additionalProperties propertyOrdering minProperties maxProperties",

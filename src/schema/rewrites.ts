@@ -37,4 +37,4 @@ export { loosenAround } from "./rewrites/loosen.ts";
 export { keepPatterns } from "./rewrites/patterns.ts";
 export { isPortable } from "./rewrites/portable.ts";
 export { functionPatterns, functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";
-export { anythingElse, describedSchema, hasParameters, inclusiveBounds } from "./rewrites/described.ts";
+export { anythingElse, describedSchema, hasParameters, integerBounds } from "./rewrites/described.ts";

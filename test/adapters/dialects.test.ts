@@ -727,6 +727,11 @@ const rows: Readonly<Record<string, Row>> = {
     },
   ),
 
+  "the bounds of safe integers, as zod writes them": property(
+    { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+    each(["anthropic strict", "google json-schema", "google schema", "cohere strict"], { type: "integer" }),
+  ),
+
   "the length of a string": property(
     { type: "string", minLength: 1, maxLength: 5 },
     each(

@@ -96,6 +96,19 @@ describe("tools", () => {
       { type: "integer", minimum: 1, maximum: 9 },
       [],
     ],
+    // What z.int() exports: https://github.com/googleapis/python-genai/issues/660
+    [
+      "the bounds of safe integers are left out",
+      { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+      { type: "integer" },
+      [],
+    ],
+    [
+      "a bound next to that of safe integers stays",
+      { type: "integer", exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+      { type: "integer", minimum: 1 },
+      [],
+    ],
     [
       "an exclusive bound of a number is told",
       { type: "number", exclusiveMinimum: 0 },

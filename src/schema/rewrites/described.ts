@@ -6,7 +6,7 @@ import { cyclesFrom, resolveRef } from "../refs.ts";
 import { eachSubschema, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
-import { keepKeywords, without } from "./keywords.ts";
+import { keepKeywords, saysNothing, without } from "./keywords.ts";
 import { nullableToType } from "./nullability.ts";
 import { ensureObjectRoot, listedNamesToProperties, requireDeclared } from "./objects.ts";
 import { keepPatterns } from "./patterns.ts";
@@ -41,7 +41,7 @@ export function describedSchema(): readonly Rewrite[] {
     constToEnum,
     typedValues,
     listedValues,
-    inclusiveBounds,
+    integerBounds,
     keepPatterns(() => false),
     keepKeywords([
       "type enum anyOf $ref $defs title description default format minimum maximum",
@@ -130,9 +130,13 @@ function needsOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
   return needs.filter(isRecord);
 }
 
-/** `exclusiveMinimum: 0` of an integer becomes `minimum: 1`. No loss. */
-export const inclusiveBounds: Rewrite = {
-  name: "inclusiveBounds",
+/**
+ * `exclusiveMinimum: 0` of an integer becomes `minimum: 1`. Bounds that say nothing, as zod writes them on every integer,
+ * are left out: where calls are held to their declarations, each counts against a limit of the whole request, "too many
+ * states for serving" (https://github.com/googleapis/python-genai/issues/660). No loss.
+ */
+export const integerBounds: Rewrite = {
+  name: "integerBounds",
   apply(node) {
     if (node["type"] !== "integer") return node;
     const { exclusiveMinimum: above, exclusiveMaximum: below, minimum = -Infinity, maximum = Infinity } = node;
@@ -145,7 +149,8 @@ export const inclusiveBounds: Rewrite = {
       const most = Math.min(Math.ceil(below) - 1, Number(maximum));
       changed = { ...without(changed, ["exclusiveMaximum"]), maximum: most };
     }
-    return changed;
+    const empty = ["minimum", "maximum"].filter((keyword) => saysNothing(keyword, changed));
+    return without(changed, empty);
   },
 };
 

@@ -104,7 +104,7 @@ export function describe(
 }
 
 /** A keyword whose value allows everything that its absence allows. */
-function saysNothing(keyword: string, node: JsonSchema): boolean {
+export function saysNothing(keyword: string, node: JsonSchema): boolean {
   const value = node[keyword];
   const stands = (...keywords: string[]) => keywords.some((one) => Object.hasOwn(node, one));
   switch (keyword) {
@@ -119,9 +119,10 @@ function saysNothing(keyword: string, node: JsonSchema): boolean {
     case "minContains":
     case "maxContains":
       return !stands("contains");
-    case "minimum":
-    case "maximum": // the bounds of safe integers, which some libraries write on every integer
-      return typeof value === "number" && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
+    case "minimum": // the bounds of safe integers, which some libraries write on every integer
+      return typeof value === "number" && value <= Number.MIN_SAFE_INTEGER;
+    case "maximum":
+      return typeof value === "number" && value >= Number.MAX_SAFE_INTEGER;
     case "minItems":
     case "minLength":
     case "minProperties":
