@@ -3,7 +3,7 @@ import { parseJson } from "../../src/json/index.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { isNothing } from "../../src/wire/field.ts";
+import { isNothing, textOf } from "../../src/wire/field.ts";
 import { answers, checkTurn, outputText, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
@@ -111,11 +111,11 @@ function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
   const whole = part.functionCall?.args;
   const isTooLarge = call.outcome instanceof ToolCallError && call.outcome.code === "too_large";
   const args = isTooLarge ? {} : isRecord(whole) ? whole : call.input;
-  const signature = part.thoughtSignature ?? call.metadata["thoughtSignature"];
+  const signature = textOf(part.thoughtSignature) ?? textOf(call.metadata["thoughtSignature"]);
   return {
     ...besideCall(part),
     functionCall: { ...idOf(call), name: nameOf(call), args: isRecord(args) ? args : {} },
-    ...(typeof signature === "string" && { thoughtSignature: signature }),
+    ...(signature !== undefined && { thoughtSignature: signature }),
   };
 }
 

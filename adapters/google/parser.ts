@@ -406,10 +406,12 @@ function isFirst(candidate: WireCandidate | null): boolean {
   return candidate !== null && typeof candidate === "object" && Number(candidate.index ?? 0) === 0;
 }
 
-/** Whether a part has no fields other than these. */
+/** Whether a part has no fields other than these. A gateway may write those that it has no value for as `""`. */
 function hasOnly(item: WirePart, one: keyof WirePart, other: keyof WirePart, third = other): boolean {
-  for (const key in item)
-    if (key !== one && key !== other && key !== third && !isNothing(item[key as keyof WirePart])) return false;
+  for (const key in item) {
+    const value: unknown = item[key as keyof WirePart];
+    if (key !== one && key !== other && key !== third && !isNothing(value) && value !== "") return false;
+  }
   return true;
 }
 

@@ -753,6 +753,21 @@ describe("assistantMessage", () => {
     expect(google.assistantMessage((await readChunks([chunk([{}], "STOP")])).turn)).toEqual([]);
   });
 
+  // Where a signature goes back empty, it is refused: https://github.com/NousResearch/hermes-agent/pull/111559
+  it("takes an empty signature for none, as all that is empty beside a text or a call", async () => {
+    const unsigned = { thoughtSignature: "", partMetadata: null } as object;
+    const { turn } = await readChunks([
+      chunk([{ text: "Let me", thought: true, ...unsigned }, { text: "", ...unsigned }]),
+      chunk([{ text: "Lou", ...unsigned }]),
+      chunk([{ text: "der.", ...unsigned }, { ...call({ name: "set_volume", args: { level: 1 } }), ...unsigned }], "STOP"),
+    ]);
+    expect(partsOf(turn)).toEqual([
+      { text: "Let me", thought: true },
+      { text: "Louder." },
+      { functionCall: { name: "set_volume", args: { level: 1 } } },
+    ]);
+  });
+
   it("neither says nor sends back a text that is no string, but sends back the signature beside it", async () => {
     const text = { lines: ["Hi"] } as never;
     const { turn } = await readChunks([chunk([{ text }, { text: "Hi" }, { text, thoughtSignature: "S1" }], "STOP")]);
