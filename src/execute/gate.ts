@@ -2,6 +2,7 @@ import { kindOf } from "../schema/json.ts";
 import { approvalRule, type PolicyContext } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
+import { hush } from "./hush.ts";
 import type { ActionInfo } from "./info.ts";
 import { snapshot } from "./snapshot.ts";
 
@@ -125,8 +126,10 @@ function isVerdict(value: unknown): value is Verdict {
 /** What the person is asked. The input is shown next to it in any case. */
 function questionOf({ approvalMessage }: Tool, input: unknown): string | undefined {
   try {
-    const message = typeof approvalMessage === "function" ? approvalMessage(input) : approvalMessage;
-    return typeof message === "string" && message !== "" ? message : undefined;
+    const message: unknown = typeof approvalMessage === "function" ? approvalMessage(input) : approvalMessage;
+    if (typeof message === "string" && message !== "") return message;
+    hush(message);
+    return undefined;
   } catch {
     // Fall back to the default question.
     return undefined;

@@ -8,6 +8,7 @@ import type { Approvals } from "./approvals/types.ts";
 import type { Emitter, EventListener } from "./emitter.ts";
 import type { Authorize } from "./gate.ts";
 import type { RunHistory } from "./history.ts";
+import { hush } from "./hush.ts";
 import type { KnownTools } from "./known-tools.ts";
 import type { Ledger } from "./ledger.ts";
 import type { EndedCall } from "./running.ts";
@@ -44,7 +45,10 @@ export interface ToolExecutorOptions {
   readonly telemetry?: Telemetry | undefined;
   /** How large an output, or undo data, may be as JSON, in bytes. Default 1 MiB. */
   readonly maxOutputBytes?: number | undefined;
-  /** What the model and the events are told of a handler's error. Default: {@link safeMessage}. */
+  /**
+   * What the model and the events are told of a handler's error. Default, and if it throws or gives no text:
+   * {@link safeMessage}.
+   */
   readonly errorMessage?: ((error: unknown, tool: Tool) => string) | undefined;
   /**
    * The digest of the program behind a tool, so that swapping the file voids an approval. Default: what
@@ -102,7 +106,7 @@ export function settingsOf(options: ToolExecutorOptions) {
     redact: redact && ofCopies,
     telemetry,
     timeoutMs,
-    errorMessage: messageOf(errorMessage),
+    errorMessage: toldOf(errorMessage),
     executableDigest: executableDigest ?? executableDigestOf,
     waitForApproval,
     leaseMs,
@@ -111,11 +115,13 @@ export function settingsOf(options: ToolExecutorOptions) {
   };
 }
 
-/** If the application's function fails, the default is told. */
-function messageOf(given: ToolExecutorOptions["errorMessage"]) {
+/** What is told of a handler's error: if the application's function fails, or gives no text, the default. */
+export function toldOf(given: ToolExecutorOptions["errorMessage"]) {
   return (error: unknown, tool: Tool | undefined): string => {
     try {
-      if (tool !== undefined && given !== undefined) return given(error, tool);
+      const message: unknown = tool === undefined ? undefined : given?.(error, tool);
+      if (typeof message === "string") return message;
+      hush(message);
     } catch {
       // See above.
     }

@@ -1,10 +1,10 @@
 import { QueueEvents, UnrecoverableError, Worker, type WorkerOptions } from "bullmq";
 import { messageOf } from "../errors.ts";
 import { knownTools } from "../execute/known-tools.ts";
+import { toldOf } from "../execute/options.ts";
 import type { Store } from "../store/store.ts";
 import { settlesWithin } from "../time.ts";
-import type { OptionNames } from "../tool/option-names.ts";
-import { safeMessage } from "../tool/safe-message.ts";
+import { aboveZero, aFunction, type OptionNames } from "../tool/option-names.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { JobData, JobResult } from "./job.ts";
@@ -29,8 +29,8 @@ const WORKER_OPTIONS: OptionNames<BullmqWorkerOptions> = {
   ...PLACE,
   store: true,
   worker: true,
-  maxOutputBytes: true,
-  errorMessage: true,
+  maxOutputBytes: aboveZero,
+  errorMessage: aFunction,
 };
 
 export interface BullmqWorker {
@@ -53,14 +53,20 @@ export interface BullmqWorker {
  */
 export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): BullmqWorker {
   const { queue: name, place, onError, end } = placeOf(options, "bullmqWorker", WORKER_OPTIONS);
-  const { store, maxOutputBytes = 1024 * 1024, errorMessage = safeMessage } = options;
+  const { store, maxOutputBytes = 1024 * 1024, errorMessage } = options;
   const write = toolList(tools).find(({ effect, mode }) => effect === "write" && mode === "internal");
   if (write !== undefined && typeof store?.put !== "function") {
     throw new TypeError(
       `bullmqWorker() needs a store for tools that write (${write.name}): without a record of what was begun a job that is handed out again would be executed again.`,
     );
   }
-  const shop = { tools: knownTools(tools), store, worker: crypto.randomUUID(), maxOutputBytes, errorMessage };
+  const shop = {
+    tools: knownTools(tools),
+    store,
+    worker: crypto.randomUUID(),
+    maxOutputBytes,
+    errorMessage: toldOf(errorMessage),
+  };
   const running = new Map<string, AbortController>();
   const stop = (jobId: string, why: string) => running.get(jobId)?.abort(new DOMException(why, "AbortError"));
 

@@ -439,8 +439,12 @@ describe("safeMessage()", () => {
     expect(JSON.stringify([events, await executor.actions("run")])).not.toContain("id_rsa");
   });
 
-  it.each<[string, () => string, string]>([
+  it.each<[string, () => unknown, string]>([
     ["another one", () => "something went wrong", "Tool act failed: something went wrong"],
+    ["one that only logs", () => undefined, "Tool act failed: disk full"],
+    ["one that is not a text", () => ({ message: "no" }), "Tool act failed: disk full"],
+    // Unhandled, it would end the process.
+    ["one that rejects", () => Promise.reject(new Error("no")), "Tool act failed: disk full"],
     [
       "one that fails",
       () => {
@@ -450,7 +454,7 @@ describe("safeMessage()", () => {
     ],
   ])("can be %s", async (_, errorMessage, message) => {
     const { tool } = counted({ execute: () => Promise.reject(new Error("disk full")) });
-    const { executor } = setup([tool], { errorMessage });
+    const { executor } = setup([tool], { errorMessage: errorMessage as () => string });
     expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ error: { message } });
   });
 });
