@@ -1,6 +1,8 @@
 import { issuesText } from "../errors.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
+import { hush } from "../execute/hush.ts";
 import type { Model } from "../model.ts";
+import { kindOf } from "../schema/json.ts";
 import type { CallRecord } from "./format.ts";
 import type { PendingToolCall, ToolResultInput } from "./types.ts";
 import { pendingCall } from "./partition.ts";
@@ -28,7 +30,14 @@ export function checkResult(
   }
   const call = calls.find(({ invocationId }) => invocationId === toolCallId);
   if (call === undefined || validate === false) return undefined;
-  if (typeof validate === "function") return validate(input, pendingCall(call));
+  if (typeof validate === "function") {
+    const wrong: unknown = validate(input, pendingCall(call));
+    if (wrong === undefined || typeof wrong === "string") return wrong;
+    hush(wrong);
+    throw new TypeError(
+      `validateResults returns what is wrong with a result, a text, or undefined if nothing is; got ${kindOf(wrong)}.`,
+    );
+  }
   const schema = tools.get(call.name!)?.outputSchema;
   if (schema === undefined || error !== undefined) return undefined;
   const checked = schema.validate(result);

@@ -844,6 +844,22 @@ describe("stream()", () => {
     expect(JSON.stringify(messages[2])).toContain(told);
   });
 
+  it.each<[string, () => unknown, string]>([
+    ["true", () => true, "a boolean"],
+    ["null", () => null, "null"],
+    ["a promise", () => Promise.reject(new Error("no")), "an object"],
+  ])("is not taken if validateResults returns %s, which says nothing of it", async (_, validateResults, got) => {
+    const model = scripted({ calls: [{ name: "change" }] }, { text: "Done." });
+    const options = { model, tools: [external("change")], store: memoryStore(), validateResults };
+    const orchestrator = new Orchestrator(options as never);
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, result: 1 }];
+    await expect(orchestrator.resume(conversationId, { toolResults })).rejects.toThrow(
+      `validateResults returns what is wrong with a result, a text, or undefined if nothing is; got ${got}.`,
+    );
+    expect((await orchestrator.get(conversationId))!.pendingToolCalls).toEqual(pendingToolCalls);
+  });
+
   it.each(["provideToolResult()", "resume()"])(
     "whose turn was aborted behind a call that was told: its result counts when it comes later by %s, once",
     async (way) => {
