@@ -1,5 +1,6 @@
 import { checkMs } from "../time.ts";
 import { kindOf } from "../schema/json.ts";
+import { aboveZero, aRecord, aText, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import type { PolicyContext } from "../tool/policy.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
@@ -46,9 +47,13 @@ export interface ExecutionContext {
    */
   readonly abandon?: boolean | undefined;
   /** What a request for approval carries besides the call. */
-  readonly approval?: Pick<ApprovalAsk, "scope" | "metadata" | "ttlMs"> | undefined;
+  readonly approval?: AboutApproval | undefined;
   readonly [key: string]: unknown;
 }
+
+type AboutApproval = Pick<ApprovalAsk, "scope" | "metadata" | "ttlMs">;
+
+const APPROVAL: OptionNames<AboutApproval> = { scope: aText, metadata: aRecord, ttlMs: aboveZero };
 
 /** Without one, what is meant would be another run, or all of them. @throws TypeError */
 export function checkRunId(taker: string, runId: unknown): void {
@@ -74,7 +79,7 @@ export function checkContext(context: ExecutionContext): void {
   if (typeof context !== "object" || context === null) {
     throw new TypeError(`execute() takes a context with a runId: execute(use, { runId }); got ${kindOf(context)}.`);
   }
-  const { runId, principal, signal, timeoutMs, approvalTimeoutMs } = context;
+  const { runId, principal, signal, timeoutMs, approvalTimeoutMs, approval } = context;
   if (typeof runId !== "string" || runId === "") {
     throw new TypeError(
       `The context needs the runId of the run that the call belongs to, a text; got ${kindOf(runId)}.`,
@@ -88,6 +93,7 @@ export function checkContext(context: ExecutionContext): void {
   if (approvalTimeoutMs !== undefined && !(typeof approvalTimeoutMs === "number" && approvalTimeoutMs >= 0)) {
     throw new TypeError(`approvalTimeoutMs is a number of milliseconds, got ${String(approvalTimeoutMs)}.`);
   }
+  if (approval !== undefined) checkOptionNames("approval of the context", approval, APPROVAL);
 }
 
 /** What rules are told about a call. */

@@ -2,7 +2,7 @@ import { checkContext } from "../execute/context.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { getOwn, isRecord, kindOf } from "../schema/json.ts";
 import { checkedChoice } from "../tool/choice.ts";
-import { aText, checkOptionNames, oneOf, type OptionNames } from "../tool/option-names.ts";
+import { aRecord, aText, checkOptionNames, oneOf, type OptionNames } from "../tool/option-names.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Model } from "../model.ts";
 import type { ResumeOptions, RunContext, RunOptions, Step, StepChange } from "./types.ts";
@@ -93,6 +93,14 @@ export function checkResumeOptions(options: ResumeOptions): void {
   if (approvals !== undefined && !Array.isArray(approvals)) {
     throw new TypeError(`approvals is a list of { id, decision }, got ${kindOf(approvals)}.`);
   }
+  for (const [index, approval] of (approvals ?? []).entries()) {
+    if (!isRecord(approval as unknown)) {
+      throw new TypeError(`approvals[${index}] is an object, { id, decision }, got ${kindOf(approval)}.`);
+    }
+    if (typeof approval.id !== "string") {
+      throw new TypeError(`approvals[${index}].id is that of a pending approval, got ${kindOf(approval.id)}.`);
+    }
+  }
   checkRunContext(options);
 }
 
@@ -110,7 +118,7 @@ const CHANGE: OptionNames<StepChange> = {
   stop: true,
 };
 
-const CONTEXT: OptionNames<RunContext> = { signal: true, principal: true, requestId: true, context: true };
+const CONTEXT: OptionNames<RunContext> = { signal: true, principal: true, requestId: true, context: aRecord };
 
 const RUN_OPTIONS: OptionNames<RunOptions> = {
   conversationId: true,

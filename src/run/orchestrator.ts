@@ -147,7 +147,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
    *
    * @throws ToolError `unknown_run`, and what {@link resume} throws
    */
-  waitAndResume(conversationId: string, context: RunContext = {}): Promise<OrchestrationResult<Message>> {
+  async waitAndResume(conversationId: string, context: RunContext = {}): Promise<OrchestrationResult<Message>> {
+    checkResumeOptions(context);
     return seeThrough(this.#deps, conversationId, context.signal, () => this.resume(conversationId, context));
   }
 

@@ -50,6 +50,10 @@ export function aText(name: string, value: unknown): void {
   if (typeof value !== "string") throw new TypeError(`${name} is a text, got ${kindOf(value)}.`);
 }
 
+export function aRecord(name: string, value: unknown): void {
+  if (!isRecord(value)) throw new TypeError(`${name} is an object, got ${kindOf(value)}.`);
+}
+
 export function aboveZero(name: string, value: unknown): void {
   if (!(typeof value === "number" && value > 0)) throw noSuchNumber(name, "number above 0", value);
 }

@@ -260,6 +260,17 @@ describe("execute()", () => {
       (executor) => executor.execute(counted().tool.use({}), { ...RUN, approvalTimeoutMs: NaN }),
       /approvalTimeoutMs is a number of milliseconds, got NaN/,
     ],
+    ...[
+      ["for nobody", { scop: "acme" }, /approval of the context has no option "scop". Did you mean scope\?/],
+      ["with metadata that is a text", { metadata: "acme" }, /metadata is an object, got a string/],
+      ["in a scope that is no text", { scope: 5 }, /scope is a text, got a number/],
+      ["with a time that is none", { ttlMs: "1h" }, /ttlMs is a number above 0, got 1h/],
+      ["that is a text", "acme", /approval of the context takes an object, \{ scope, metadata, ttlMs \}, got a string/],
+    ].map(([what, approval, message]): [string, (executor: ToolExecutor) => unknown, RegExp] => [
+      `an approval ${String(what)}`,
+      (executor) => executor.execute(counted().tool.use({}), { ...RUN, approval: approval as never }),
+      message as RegExp,
+    ]),
     [
       "a principal with an empty id",
       (executor) => executor.execute(counted().tool.use({}), { ...RUN, principal: { id: "" } }),

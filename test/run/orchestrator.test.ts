@@ -306,6 +306,12 @@ describe("run()", () => {
     ["a principal without an id", { principal: { name: "anna" } }, /A principal is an object with an id/],
     ["a principal that is a text", { principal: "anna" }, /A principal is an object with an id/],
     ["a signal that is none", { signal: {} }, /signal is an AbortSignal/],
+    ["a context that is none", { context: "acme" }, /context is an object, got a string/],
+    [
+      "approvals for a tenant that is no object",
+      { context: { approval: { metadata: "acme" } } },
+      /metadata is an object/,
+    ],
   ])("is not begun with %s: nothing is asked, nothing stored", async (_, mistake, message) => {
     const model = scripted({ calls: [{ name: "look" }] }, { text: "Done." });
     const look = counted("look", { effect: "read" });
@@ -441,6 +447,17 @@ describe("run()", () => {
     await expect(orchestrator.resume("")).rejects.toThrow(TypeError);
     const result = await orchestrator.run({ conversationId, input: "Hi" });
     expect(structuredClone(result)).toEqual(result);
+    for (const approval of [null, undefined, "x"])
+      await expect(orchestrator.resume(conversationId, { approvals: [approval] } as never)).rejects.toThrow(
+        /^approvals\[0\] is an object, \{ id, decision \}, got/,
+      );
+    for (const id of [undefined, 3])
+      await expect(orchestrator.resume(conversationId, { approvals: [{ id }] } as never)).rejects.toThrow(
+        /^approvals\[0\]\.id is that of a pending approval, got/,
+      );
+    await expect(orchestrator.waitAndResume(conversationId, null as never)).rejects.toThrow(
+      /takes an object.*got null/,
+    );
     expect(await codeOf(orchestrator.resume(conversationId, { approvals: [{ id: "x", decision: "approve" }] }))).toBe(
       "TypeError",
     );
