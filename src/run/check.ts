@@ -12,10 +12,14 @@ import type { ResumeOptions, RunContext, RunOptions, Step, StepChange } from "./
 /** Checks what the model would be asked with, and what would be stored for good. */
 export function checkRunOptions(options: RunOptions): void {
   checkOptionNames("run()", options, RUN_OPTIONS);
-  const { input, messages, toolChoice } = options;
+  const { input, messages, toolChoice, inputId, conversationId } = options;
   // Providers refuse an empty text, and every later request with it in the history. Next to messages it is left out.
   if (input?.trim() === "" && !(Array.isArray(messages) && messages.length > 0))
     throw new TypeError("input is empty: there is nothing to say.");
+  if (inputId !== undefined && conversationId === undefined)
+    throw new TypeError("inputId needs a conversationId: it is looked for in that conversation.");
+  // Of a header that is missing, say: every input but the first one would be dropped.
+  if (inputId === "") throw new TypeError("inputId is empty. Leave it out, or give each input an id of its own.");
   if (toolChoice !== undefined) checkedChoice(toolChoice);
   checkRunContext(options);
 }
@@ -122,6 +126,7 @@ const CONTEXT: OptionNames<RunContext> = { signal: true, principal: true, reques
 
 const RUN_OPTIONS: OptionNames<RunOptions> = {
   conversationId: true,
+  inputId: aText,
   input: aText,
   messages: true,
   instructions: aText,

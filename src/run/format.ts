@@ -83,6 +83,8 @@ export interface PendingRecord {
 export interface InputRow {
   readonly kind: "input";
   readonly runId: string;
+  /** The application's own id of it. */
+  readonly inputId?: string;
   readonly at: number;
   readonly messages: readonly unknown[];
   readonly instructions?: string;
@@ -205,6 +207,7 @@ const isInput = shape({
   ...fields,
   kind: oneOf("input"),
   runId: isText,
+  inputId: optional(isString),
   instructions: optional(isString),
   behavior: optional(isString),
   keeps: optional(isCount),

@@ -169,6 +169,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const input = this.#inputOf(options);
     const { runId } = input;
     const checkpoint = await takeForRun(this.#deps, options, conversationId, runId);
+    if (checkpoint === undefined) return this.#asItStands(conversationId, emit);
     return this.#work(checkpoint, options, emit, async (loop, tell) => {
       // Only now, since takeForRun() may have waited.
       const at = Date.now();
@@ -196,15 +197,19 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     }
     await handIn();
     const checkpoint = await takeToResume(this.#deps, before, toolResults.length + approvals.length > 0, signal);
-    if (checkpoint === undefined) {
-      const result = (await this.get(conversationId))!;
-      // Only to who reads this stream: to listeners, the other process has told it.
-      await emit?.({ type: "run.ended", result });
-      return result;
-    }
+    if (checkpoint === undefined) return this.#asItStands(conversationId, emit);
     return this.#work(checkpoint, options, emit, async (_, tell) => {
       await tell({ type: "run.resumed", conversationId, runId: checkpoint.head.runId });
     });
+  }
+
+  /** There is nothing left to do here: another call or process does it, or has done it. */
+  async #asItStands(conversationId: string, emit: Emit | undefined): Promise<OrchestrationResult<Message>> {
+    const result = await this.get(conversationId);
+    if (result === undefined) throw unknownRun(conversationId);
+    // Only to who reads this stream: to listeners, the other process has told it.
+    await emit?.({ type: "run.ended", result });
+    return result;
   }
 
   /** Works on a run until it stops, and releases it whatever happens. */
@@ -258,7 +263,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   // -- what comes in, and what is told
 
   #inputOf(options: RunOptions<Message>): Omit<InputRow, "at"> {
-    const { input, messages = [], instructions, behavior, toolChoice, rewindTo } = options;
+    const { input, messages = [], inputId, instructions, behavior, toolChoice, rewindTo } = options;
     const { model } = this.#deps;
     checkMessages(messages, model);
     // A blank input says nothing: see checkRunOptions().
@@ -268,6 +273,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     return {
       kind: "input",
       runId: newId("run"),
+      ...(inputId !== undefined && { inputId }),
       // A copy, as the store would return it, so that later changes to the caller's array have no effect.
       messages: parseJson(textOf(all)) as unknown[],
       ...(instructions !== undefined && { instructions }),

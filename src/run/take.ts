@@ -8,13 +8,17 @@ import { isGiven, isGivenUp, openTurn } from "./rows.ts";
 import type { RunOptions } from "./types.ts";
 import { waitForRelease } from "./wait.ts";
 
-/** Takes a conversation for a new run; with `whenBusy: "wait"`, once nobody else works on it. */
+/**
+ * Takes a conversation for a new run; with `whenBusy: "wait"`, once nobody else works on it.
+ *
+ * @returns `undefined` if it has the input already
+ */
 export async function takeForRun(
   deps: RunDeps,
-  { whenOpen, whenBusy, rewindTo, signal }: RunOptions,
+  { whenOpen, whenBusy, rewindTo, inputId, signal }: RunOptions,
   conversationId: string,
   runId: string,
-): Promise<Checkpoint> {
+): Promise<Checkpoint | undefined> {
   const { store, model, leaseMs } = deps;
   for (;;) {
     const stored = await readRun(store, conversationId);
@@ -22,6 +26,9 @@ export async function takeForRun(
     try {
       // The process working on it may be executing these very calls.
       if (stored !== undefined && isHeld(stored.head)) throw busy(conversationId);
+      // Of two that have looked, one takes it, and the other looks again or is refused.
+      if (inputId !== undefined && stored?.rows.some((row) => row.kind === "input" && row.inputId === inputId) === true)
+        return undefined;
       const open = stored && openTurn(stored.rows);
       if (open !== undefined && !isGivenUp(open) && whenOpen !== "cancel") throw runOpen(conversationId);
       if (rewindTo !== undefined && !isGiven(stored?.rows ?? [], rewindTo)) throw notGiven(conversationId, rewindTo);

@@ -68,6 +68,11 @@ export interface RunContext {
 export interface RunOptions<Message = any> extends RunContext {
   /** A known id continues that conversation. Default: a random one. */
   readonly conversationId?: string | undefined;
+  /**
+   * The application's own id of this input, such as that of a webhook's delivery. Input that the conversation has under
+   * this id already is not said again: the result is what {@link Orchestrator.get} gives. Only with a `conversationId`.
+   */
+  readonly inputId?: string | undefined;
   /** The user's message. */
   readonly input?: string | undefined;
   /** Instead of `input` or before it: messages in the provider's format. Calls in them are history, never executed. */

@@ -392,6 +392,75 @@ describe("a conversation that is at work", () => {
   });
 });
 
+describe("input with an id of its own", () => {
+  const inputId = "delivery-1";
+
+  it("is said once, however often it is delivered", async () => {
+    const model = scripted({ text: "Hi." }, { text: "Bye." });
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    const first = await orchestrator.run({ conversationId, inputId, input });
+    expect(await orchestrator.run({ conversationId, inputId, input })).toEqual(first);
+    const stream = orchestrator.stream({ conversationId, inputId, input });
+    const types: string[] = [];
+    for await (const { type } of stream) types.push(type);
+    expect(types).toEqual(["run.ended"]);
+    expect(await stream.result).toEqual(first);
+    // Another one with the same words is another one.
+    const second = await orchestrator.run({ conversationId, inputId: "delivery-2", input });
+    expect(short(second.messages)).toEqual(["user", "say(Hi.)", "user", "say(Bye.)"]);
+    expect(await orchestrator.run({ conversationId, inputId, input })).toEqual(second);
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it("is said once where two processes have it at the same moment", async () => {
+    const store = memoryStore();
+    const model = scripted({ text: "Hi.", pauseMs: 5 });
+    const options = { conversationId, inputId, input, whenBusy: "wait" } as const;
+    const results = await Promise.all([1, 2, 3].map(() => new Orchestrator({ model, store }).run(options)));
+    expect(model.requests).toHaveLength(1);
+    for (const { messages } of results) expect(short(messages)).toEqual(["user", "say(Hi.)"]);
+  });
+
+  it("gives up no calls, and takes nothing back, when it is delivered again", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    const options = { conversationId, inputId, input, whenOpen: "cancel" } as const;
+    const { status, pendingToolCalls } = await orchestrator.run(options);
+    expect(status).toBe("awaiting_tool_results");
+    expect(await orchestrator.run({ ...options, rewindTo: 0 })).toMatchObject({ status, pendingToolCalls });
+    // What was taken back was said all the same.
+    const retried = await orchestrator.run({ ...options, inputId: "retry", rewindTo: 0 });
+    expect(await orchestrator.run(options)).toEqual(retried);
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it("is said again if it was not stored, and goes on with resume() if its process has died", async () => {
+    const store = memoryStore();
+    const model = scripted({ text: "Hi." });
+    const orchestrator = new Orchestrator({ model, store });
+    const begin = () => Checkpoint.create(store, 1, { conversationId, runId: "run_1", wire: "openai-chat" });
+    (await begin()).abandon();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect((await orchestrator.run({ conversationId, inputId, input })).content).toBe("Hi.");
+    await orchestrator.forget(conversationId);
+
+    const died = await begin();
+    await died.append({ kind: "input", runId: "run_1", inputId, at: Date.now(), messages: [] });
+    died.abandon();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const again = await orchestrator.run({ conversationId, inputId, input });
+    expect(again).toMatchObject({ status: "error", error: { code: "lease_lost" } });
+    expect((await orchestrator.resume(conversationId)).status).toBe("completed");
+  });
+
+  it("is of a conversation", async () => {
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store: memoryStore() });
+    await expect(orchestrator.run({ inputId, input })).rejects.toThrow(/inputId needs a conversationId/);
+    await expect(orchestrator.run({ conversationId, inputId: 7 as never, input })).rejects.toThrow(/inputId is a text/);
+    await expect(orchestrator.run({ conversationId, inputId: "", input })).rejects.toThrow(/inputId is empty/);
+  });
+});
+
 describe("images in results", () => {
   const images = [{ mediaType: "image/png", data: "iVBORw0K" }];
 
