@@ -28,12 +28,13 @@ export async function saveRecording(path: string | URL, recording: Recording): P
     );
   }
   const file = await bodyFile(pathOf(path), recording);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, recording.bytes);
   const { contentType, complete } = recording;
   const chunks = coveringChunks(recording).map(({ atMs, length }) => [atMs, length]);
   const timing = { contentType, complete, chunks };
+  await mkdir(dirname(file), { recursive: true });
+  // The body last: alone, it would be loaded as a complete one. A timing that does not fit is refused.
   await writeFile(`${file}.timing.json`, `${JSON.stringify(timing)}\n`);
+  await writeFile(file, recording.bytes);
   return file;
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, rmdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import * as fc from "../fast-check.ts";
@@ -265,6 +265,15 @@ describe("files", () => {
       expect(await readFile(file, "utf8")).toBe(streamBody);
     }
     expect(await readdir(join(directory, "case"))).toEqual(["stream.sse", "stream.sse.timing.json"]);
+  });
+
+  it("that were cut are not taken for complete ones, though saving them failed halfway", async () => {
+    const file = join(temporary(), "a.sse");
+    await mkdir(`${file}.timing.json`);
+    const cut = recordingOf("data: 1\n\n", { complete: false });
+    await expect(saveRecording(file, cut)).rejects.toThrow(/EISDIR/);
+    await rmdir(`${file}.timing.json`);
+    await expect(loadRecording(file)).rejects.toThrow(/there is no such file/);
   });
 
   it("load what was saved, though its bytes were changed", async () => {
