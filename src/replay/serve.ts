@@ -121,6 +121,8 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const { origin } = request.headers;
     if (origin !== undefined && origins.includes(origin)) {
       response.setHeader("access-control-allow-origin", origin);
+      // Otherwise pages see neither `retry-after` nor the request's id.
+      response.setHeader("access-control-expose-headers", "*");
       // What a browser asks before it sends JSON or a key to another origin (Fetch Standard, CORS-preflight fetch).
       if (request.method === "OPTIONS") {
         const headers = request.headers["access-control-request-headers"];

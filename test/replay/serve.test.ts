@@ -68,7 +68,7 @@ describe("the replay server", () => {
         sent.on("error", reject);
         sent.end(method === "POST" ? '{"stream":true}' : undefined);
       });
-    const named = { "access-control-allow-origin": origin };
+    const named = { "access-control-allow-origin": origin, "access-control-expose-headers": "*" };
     const preflight = { ...named, "access-control-allow-headers": "content-type,x-api-key" };
     expect(await ask(origin, "OPTIONS")).toEqual([204, expect.objectContaining(preflight)]);
     expect(await ask(origin, "POST")).toEqual([200, expect.objectContaining(named)]);
