@@ -338,6 +338,9 @@ class BrokenReader {
         at = this.#starSlash + 2;
       } else if (code === SLASH && text.charCodeAt(at + 1) === SLASH) {
         if (this.#newline < at) this.#newline = indexOrEnd(text, "\n", at);
+        this.#left -= this.#newline - at;
+        // With a quote that has no partner, it belongs to a string, behind a quote in it: `"5" // tall",`.
+        if (text.slice(at, this.#newline).split(/(?<!\\)"/).length % 2 === 0) return at;
         at = this.#newline;
       } else {
         return at;

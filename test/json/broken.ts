@@ -51,6 +51,7 @@ export const BROKEN: readonly (readonly [name: string, text: string, value: unkn
   ["an escaped apostrophe in single quotes", `{'a': '\\'', 'b': ['it\\'s']}`, { a: "'", b: ["it's"] }],
   ["escaped apostrophes, and one in a word", `{"a": "it's \\'hi\\'"}`, { a: "it's 'hi'" }],
   ["an underscore escaped in a key", `{"video\\_id": 1, 'user\\_id': 2}`, { video_id: 1, user_id: 2 }],
+  ["quotes in code before a comment of that code", '{"code": "x = "a" // set"\n}', { code: 'x = "a" // set' }],
   ["an object in a string", '{"code": "f({"a": 1, "b": [2]})"}', { code: 'f({"a": 1, "b": [2]})' }],
   ["lines of an object in a string", '{"body": "{\\n  "a": 1,\\n  "b": 2\\n}"}', { body: '{\n  "a": 1,\n  "b": 2\n}' }],
   [
@@ -90,6 +91,8 @@ export const HOPELESS: readonly (readonly [name: string, text: string])[] = [
   ["a sum of words", "[a+b]"],
   ["two values", '{"a": 1,}{"a": 2}'],
   ["two lines of values", '{"a": 1,}\n{"a": 2}'],
+  ["a lone quote before what looks like a comment", '{"a": "5" // tall",\n"b": 1}'],
+  ["a missing quote before what looks like a comment", '{"a": [\n"b",\n//c/d"\n]}'],
   ["a lone quote in a string", '{"a": "5" tall", "b": 1}'],
   ["quotes between which a comma may be missing", '["say "hi" "b"ye"]'],
   ["quotes between which a comma may be missing, packed", '[{"a": ["",""""]}]'],
