@@ -317,8 +317,8 @@ class BrokenReader {
     const code = text.charCodeAt(at);
     if (isKey) return code === COLON;
     if (code === COMMA || code === (inObject ? CLOSE_BRACE : CLOSE_BRACKET)) return true;
-    // A comma is missing: before what can only be a key, or at the end of a line.
-    if (code !== QUOTE) return false;
+    // A comma is missing: before what can only be a key, or at the end of a line. Not if it stands before the quote.
+    if (code !== QUOTE || text.charCodeAt(quoteAt - 1) === COMMA) return false;
     if (!inObject) return text.slice(quoteAt, at).includes("\n");
     const end = endOfString(text, at);
     this.#left -= (end < 0 ? text.length : end) - at;

@@ -93,6 +93,8 @@ export const HOPELESS: readonly (readonly [name: string, text: string])[] = [
   ["two lines of values", '{"a": 1,}\n{"a": 2}'],
   ["a lone quote before what looks like a comment", '{"a": "5" // tall",\n"b": 1}'],
   ["a missing quote before what looks like a comment", '{"a": [\n"b",\n//c/d"\n]}'],
+  ["a comma on the wrong side of a quote", '{"a": "b,"\n"c": 1}'],
+  ["a comma on the wrong side of a quote in a list", '["a,"\n"b"]'],
   ["a lone quote in a string", '{"a": "5" tall", "b": 1}'],
   ["quotes between which a comma may be missing", '["say "hi" "b"ye"]'],
   ["quotes between which a comma may be missing, packed", '[{"a": ["",""""]}]'],
