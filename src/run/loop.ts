@@ -163,7 +163,7 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
       onEarly: (use) => left-- > 0 && begin(use, own),
       onExternal: (use) => inbox.note(conversationId, turnId, use),
     });
-    const { row, seen, error, hasBegun } = asked;
+    const { row, seen, error, isAnswered } = asked;
     const use = addUse(used, { steps: 1, tokens: row.usage?.totalTokens ?? 0, activeMs: row.durationMs });
     // Calls that the caller was told of may have started: the model must hear of them, even if the run was aborted.
     const isKept = isAborted(row) ? row.calls.some(isHandedOut) : row.calls.length > 0;
@@ -175,7 +175,7 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     if (isNone && isAborted(row)) return { ...aborted(signal), row: seen, change };
     if (isNone) {
       // Without calls there is nothing the model needs to hear of.
-      if (!hasBegun || ++attempt > maxCutTurns) return { status: "error", error, row: seen, change };
+      if (!isAnswered || ++attempt > maxCutTurns) return { status: "error", error, row: seen, change };
       await checkpoint.commit(change);
       await tell({ type: "turn.retried", turn, error });
       return undefined;

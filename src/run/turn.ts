@@ -31,8 +31,8 @@ export interface AskedTurn {
   readonly uses: ReadonlyMap<string, ToolUse>;
   /** Why it did not end normally. */
   readonly error: ToolError | undefined;
-  /** Whether any of it arrived. */
-  readonly hasBegun: boolean;
+  /** Whether the provider answered, be it with an error in its stream. Else it is up to the SDK to ask again. */
+  readonly isAnswered: boolean;
 }
 
 /** Asks the model, and emits its events as they arrive. */
@@ -44,11 +44,11 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const stream = model.open({ messages, tools: offered, instructions, toolChoice, signal, runId: turnId });
   const uses = new Map<string, ToolUse>();
   const held = new Held(new Set(tools.filter(({ eager }) => eager).map(({ name }) => name)));
-  let hasBegun = false;
+  let isAnswered = false;
   let said = "";
   let isInOrder = false;
   for await (const event of stream) {
-    hasBegun ||= event.type !== "error";
+    isAnswered ||= event.type !== "error";
     if (event.type === "finish" || event.type === "error") for (const end of held.end(event.turn)) await emit(end);
     if (event.type === "tool-error") held.drop(event.error);
     if (event.type === "text-delta" || event.type === "refusal-delta") said += event.delta;
@@ -75,7 +75,10 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const time = { at, durationMs: elapsedMs() };
   const row = rowOf(model, turn, turnId, time, requestId, held.errors);
   const error = turn.error ?? noAnswer(turn);
-  return { row, seen: error && seenOf(model, turn, row, said, error), uses, error, hasBegun };
+  // No SDK asks again after an error in a stream: https://github.com/googleapis/python-genai/issues/2604
+  const isRefused = (stream.response?.status ?? 0) >= 400;
+  isAnswered ||= error?.code === "provider_error" && !isRefused;
+  return { row, seen: error && seenOf(model, turn, row, said, error), uses, error, isAnswered };
 }
 
 /**

@@ -1123,6 +1123,30 @@ describe("a turn that is cut", () => {
     expect(model.requests).toHaveLength(1);
   });
 
+  // https://github.com/googleapis/python-genai/issues/2604, https://github.com/langchain-ai/langchain-google/pull/1637
+  it("by an error that is all there is in its stream is asked for again, since no SDK does", async () => {
+    const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+    const body = `event: error\ndata: ${JSON.stringify(overloaded)}\n\n`;
+    const demo = await loadRecording("fixtures/anthropic/text-only");
+    const model = replayModel(anthropic, [new Response(body), [overloaded], demo]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), retryDelayMs: 0 });
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "completed" });
+
+    const never = replayModel(anthropic, [[overloaded], [overloaded], [overloaded]]);
+    const failing = new Orchestrator({ model: never, store: memoryStore(), retryDelayMs: 0 });
+    const error = { code: "provider_error", message: expect.stringContaining("Overloaded") as string };
+    expect(await failing.run({ conversationId, input: "Go" })).toMatchObject({ status: "error", error });
+    expect(never.requests).toHaveLength(3);
+  });
+
+  it("before it began, since its request was refused, is not asked for again: the SDK has done so", async () => {
+    const model = replayModel(anthropic, [Response.json({ error: { message: "Overloaded" } }, { status: 529 })]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), retryDelayMs: 0 });
+    const error = { code: "provider_error", message: expect.stringContaining("status 529: Overloaded") as string };
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "error", error });
+    expect(model.requests).toHaveLength(1);
+  });
+
   it("by the connection behind a call is not asked for again at once either", async () => {
     const read = counted("read", { effect: "read" });
     const model = scripted({ calls: [{ name: "read" }, { name: "read" }], fail: new Error("overloaded") });
