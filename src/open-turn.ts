@@ -149,11 +149,12 @@ function statusOf(error: unknown): number | undefined {
   return [status, statusCode].find((value): value is number => typeof value === "number");
 }
 
-/** Some SDKs use the whole body as the message: extracts what the provider said in it. */
+/** What the provider said. Some SDKs use the whole body as the message, or keep it as a text beside one of their own. */
 function wordsOf(error: unknown): string {
   const { body, error: inner } = (error ?? {}) as SdkError;
   const text = messageOf(error);
-  return errorText([body, inner].find(isObject)) ?? errorText(objectIn(text)) ?? text;
+  const texts = [textOf(body) ?? "", text].map(objectIn);
+  return [body, inner, ...texts].map((value) => (isObject(value) ? errorText(value) : undefined)).find(textOf) ?? text;
 }
 
 /** What the error of a refused request exposes of the response. */

@@ -246,6 +246,18 @@ it("a refusal by the server behind a gateway is told", async () => {
   );
 });
 
+// https://github.com/allenhutchison/obsidian-gemini/pull/1269
+it.each([
+  ["application/json", '[{"error":{"code":400,"message":"No such field.","status":"INVALID_ARGUMENT"}}]'],
+  ["text/event-stream", 'event: error\ndata: {"event_type":"error","error":{"message":"No such field."}}\n\n'],
+])("a refusal whose body @google/genai cannot read is told: %s", async (type, body) => {
+  const url = await endpoint((_, response) => void response.writeHead(400, { "content-type": type }).end(body));
+  const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } });
+  const model = googleInteractions.model(client, { model: "m" });
+  const { error } = await model.open({ messages: [googleInteractions.conversation.userMessage("Hi")] }).done();
+  expect(error?.message).toBe("The provider refused the request with status 400: No such field.");
+});
+
 it("a failure of the client is told, even one that has no text", async () => {
   const client = { chat: { completions: { create: () => Promise.reject(Object.create(null)) } } };
   const model = openaiChat.model(client as never, { model: "m" });
