@@ -138,4 +138,9 @@ const RUN_OPTIONS: OptionNames<RunOptions> = {
   ...CONTEXT,
 };
 
-const RESUME_OPTIONS: OptionNames<ResumeOptions> = { toolResults: true, approvals: true, ...CONTEXT };
+const RESUME_OPTIONS: OptionNames<ResumeOptions> = {
+  toolResults: true,
+  approvals: true,
+  whenBusy: oneOf("refuse", "wait"),
+  ...CONTEXT,
+};

@@ -3,9 +3,9 @@ import { parseJson } from "../json/parse.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import { checkMessages, checkResumeOptions, checkRunOptions } from "./check.ts";
-import { FRESH, isHeld, readBegun, readRun, type Checkpoint, type HeadChange } from "./checkpoint.ts";
+import { FRESH, readBegun, type Checkpoint, type HeadChange } from "./checkpoint.ts";
 import { decisionsOf } from "./decisions.ts";
-import { busy, notWaiting, unknownRun } from "./errors.ts";
+import { notWaiting, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
 import { forgetRun } from "./forget.ts";
 import type { InputRow } from "./format.ts";
@@ -15,7 +15,7 @@ import { createLoop, type Loop, type Stop } from "./loop.ts";
 import { depsOf, type OrchestratorOptions, type RunDeps } from "./options.ts";
 import { resultOf, storedStop } from "./result.ts";
 import { openStream, type RunStream } from "./run-stream.ts";
-import { checkWire, takeForRun, takeToResume } from "./take.ts";
+import { readToResume, takeForRun, takeToResume } from "./take.ts";
 import { transcriptOf, type TranscriptEntry } from "./transcript.ts";
 import type {
   Emit,
@@ -182,12 +182,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 
   async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
     checkResumeOptions(options);
-    const { toolResults = [], approvals = [], signal } = options;
-    const before = await readRun(this.#deps.store, conversationId);
-    // One that has not stored its input is begun again by run(), or is just being begun.
-    if (before === undefined || (before.rows.length === 0 && !isHeld(before.head))) throw unknownRun(conversationId);
-    checkWire(this.#deps, before);
-    if (isHeld(before.head)) throw busy(conversationId);
+    const { toolResults = [], approvals = [] } = options;
+    const before = await readToResume(this.#deps, conversationId, options);
     // First, what may be refused, for a completed run too: the error says which results it already has.
     const handIn = await this.#inbox.check(before, toolResults);
     const decisions = await decisionsOf(this.#deps, before, approvals);
@@ -196,7 +192,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       await this.#deps.approvals!.decide(id, decision, principal);
     }
     await handIn();
-    const checkpoint = await takeToResume(this.#deps, before, toolResults.length + approvals.length > 0, signal);
+    const checkpoint = await takeToResume(this.#deps, before, options);
     if (checkpoint === undefined) return this.#asItStands(conversationId, emit);
     return this.#work(checkpoint, options, emit, async (_, tell) => {
       await tell({ type: "run.resumed", conversationId, runId: checkpoint.head.runId });

@@ -5,7 +5,7 @@ import { busy, isBusy, notGiven, runOpen, unknownRun } from "./errors.ts";
 import { forgetRest } from "./forget.ts";
 import type { RunDeps } from "./options.ts";
 import { isGiven, isGivenUp, openTurn } from "./rows.ts";
-import type { RunOptions } from "./types.ts";
+import type { ResumeOptions, RunOptions } from "./types.ts";
 import { waitForRelease } from "./wait.ts";
 
 /**
@@ -42,6 +42,24 @@ export async function takeForRun(
   }
 }
 
+/** Reads a run to resume it; with `whenBusy: "wait"`, once nobody else works on it. */
+export async function readToResume(
+  deps: RunDeps,
+  conversationId: string,
+  { whenBusy, signal }: ResumeOptions,
+): Promise<StoredRun> {
+  const { store } = deps;
+  for (;;) {
+    const stored = await readRun(store, conversationId);
+    // One that has not stored its input is begun again by run(), or is just being begun.
+    if (stored === undefined || (stored.rows.length === 0 && !isHeld(stored.head))) throw unknownRun(conversationId);
+    checkWire(deps, stored);
+    if (!isHeld(stored.head)) return stored;
+    if (whenBusy !== "wait" || signal?.aborted === true) throw busy(conversationId);
+    await waitForRelease(store, conversationId, signal);
+  }
+}
+
 /**
  * Takes over a run to resume it. A caller that brought something waits until another process is done, which may not
  * have seen it.
@@ -51,15 +69,15 @@ export async function takeForRun(
 export async function takeToResume(
   { store, leaseMs, limits }: RunDeps,
   before: StoredRun,
-  hasBrought: boolean,
-  signal: AbortSignal | undefined,
+  { toolResults = [], approvals = [], whenBusy, signal }: ResumeOptions,
 ): Promise<Checkpoint | undefined> {
   const { conversationId } = before.head;
+  const mayWait = toolResults.length + approvals.length > 0 || whenBusy === "wait";
   for (let stored: StoredRun = before; ;) {
     try {
       return await Checkpoint.take(store, leaseMs, stored, freshStart(stored, limits));
     } catch (error) {
-      if (!hasBrought || !isBusy(error)) throw error;
+      if (!mayWait || !isBusy(error)) throw error;
     }
     await waitForRelease(store, conversationId, signal);
     const now = await readRun(store, conversationId);
@@ -70,7 +88,7 @@ export async function takeToResume(
 }
 
 /** @throws ToolError `wrong_wire` */
-export function checkWire({ model }: RunDeps, { head }: StoredRun): void {
+function checkWire({ model }: RunDeps, { head }: StoredRun): void {
   const { name } = model.adapter;
   if (head.wire === name) return;
   throw new ToolError(

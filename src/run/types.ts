@@ -106,6 +106,11 @@ export interface ResumeOptions extends RunContext {
   readonly toolResults?: readonly ToolResultInput[] | undefined;
   /** Decisions on pending approvals. */
   readonly approvals?: readonly ApprovalInput[] | undefined;
+  /**
+   * If somebody is working on the run: `"refuse"` (default) or `"wait"` until they are done, as for a decision that
+   * comes while the call that was approved before is running.
+   */
+  readonly whenBusy?: "refuse" | "wait" | undefined;
 }
 
 /** Asked before each turn. If it throws, the run rejects, in a state that can be resumed. */

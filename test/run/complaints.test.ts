@@ -159,6 +159,32 @@ describe("approvals", () => {
     expect(write.inputs).toHaveLength(1);
   });
 
+  it("TanStack ai 302, opencompany 469: what is approved while another call of the turn runs is lost", async () => {
+    const hold = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const execute = () => (begun.resolve(), hold.promise.then(() => "slow"));
+    const quick = counted("quick", { needsApproval: true });
+    const tools = [counted("slow", { needsApproval: true, execute }).tool, quick.tool];
+    const calls = [{ name: "slow" }, ...[1, 2, 3].map((n) => ({ name: "quick", args: { n } }))];
+    const { orchestrator } = make([{ calls }, done], tools);
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+    const decided = pendingApprovals.map(({ id }) => ({ approvals: [{ id, decision: "approve" as const }] }));
+    const slow = orchestrator.resume(conversationId, decided[0]);
+    await begun.promise;
+    const others = decided.slice(1);
+    for (const how of [{}, { whenBusy: "wait", signal: AbortSignal.abort() }] as const) {
+      const refused = orchestrator.resume(conversationId, { ...others[0], ...how });
+      await expect(refused).rejects.toMatchObject({ code: "run_busy" });
+    }
+    const waiting = others.map((one) => orchestrator.resume(conversationId, { ...one, whenBusy: "wait" }));
+    hold.resolve();
+    expect((await slow).pendingApprovals).toHaveLength(3);
+    const ended = await Promise.all(waiting);
+    expect(ended.filter(({ status }) => status === "completed").length).toBeGreaterThan(0);
+    expect(await orchestrator.get(conversationId)).toMatchObject({ status: "completed", content: "Done." });
+    expect(quick.inputs).toHaveLength(3);
+  });
+
   it("agent-framework 6851, 4232: an approved tool runs again on a later turn, its approval being in the history", async () => {
     const write = counted("write", { needsApproval: true });
     const { orchestrator, store } = make(turns, [write.tool]);
