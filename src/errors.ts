@@ -121,6 +121,11 @@ export class ToolError extends Error {
     this.issues = options.issues ?? [];
   }
 
+  /** `JSON.stringify()` would leave the message out. The `cause` is left out: it may be private. */
+  toJSON(): object {
+    return { ...this, message: this.message };
+  }
+
   /** @internal */
   get [marker](): true {
     return true;

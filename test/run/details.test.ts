@@ -389,6 +389,8 @@ describe("a conversation that is at work", () => {
     const result = await orchestrator.run({ conversationId, input });
     expect(result).toMatchObject({ status: "error", error: { code: "budget_exceeded" } });
     expect(result.metadata.activeMs).toBeGreaterThanOrEqual(50);
+    const logged = JSON.parse(JSON.stringify(result)) as object;
+    expect(logged).toMatchObject({ error: { code: "budget_exceeded", message: result.error!.message } });
   });
 });
 

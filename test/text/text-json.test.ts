@@ -5,6 +5,7 @@ import { notations } from "../../adapters/text-json/notations/index.ts";
 import {
   defineTool,
   jsonSchema,
+  ToolError,
   ToolUse,
   type FinishReason,
   type Tool,
@@ -202,6 +203,15 @@ describe("text from elsewhere", () => {
     const read = await textJson("hermes").read(source).done();
     expect(read).toMatchObject({ text: "Hi", ...turn });
     expect(read.error?.message ?? "").not.toMatch(/undefined|Cannot/);
+  });
+
+  it("may be as JSON, which says what has failed, but not the cause", async () => {
+    const cause = new Error("connect 10.0.0.1");
+    const error = new ToolError("connection_lost", "The stream broke off.", { cause });
+    const source = iterate([JSON.parse(JSON.stringify({ type: "error", error }))]);
+    const read = await textJson("hermes").read(source).done();
+    expect(read.error).toMatchObject({ code: "provider_error", message: "The stream broke off." });
+    expect(JSON.stringify(error)).not.toContain("10.0.0.1");
   });
 
   const broken: Record<string, () => AsyncGenerator<any>> = {
