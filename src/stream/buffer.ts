@@ -1,5 +1,6 @@
 import { ToolCallError } from "../errors.ts";
 import { setOwn } from "../schema/json.ts";
+import { checkSpelling, type OptionNames } from "../tool/option-names.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import { toolsByEachName, type ToolSource } from "../tool/tool-set.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -27,6 +28,15 @@ export interface ToolBufferOptions {
   /** Whether a call with the id, name and arguments of an earlier one is that call again: always, or for these ids. */
   readonly uniqueIds?: boolean | RegExp | undefined;
 }
+
+const OPTIONS: OptionNames<ToolBufferOptions> = {
+  limits: true,
+  repair: true,
+  runId: true,
+  toolName: true,
+  namespaced: true,
+  uniqueIds: true,
+};
 
 /** The state behind {@link ToolBuffer.current}: for the turn, not for users. */
 export let currentOf: (buffer: ToolBuffer) => CallState | undefined;
@@ -91,6 +101,7 @@ export class ToolBuffer {
    * @throws ToolError `duplicate_tool` when the provider would know two of the tools by one name
    */
   constructor(tools?: ToolSource, options: ToolBufferOptions = {}) {
+    checkSpelling("new ToolBuffer()", options, OPTIONS);
     this.limits = resolveLimits(options.limits);
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);

@@ -1,3 +1,5 @@
+import { isRecord, kindOf } from "../schema/json.ts";
+
 /** Bounds on what a stream may make us buffer. Each has its own clear error, raised while streaming. */
 export interface Limits {
   /** Characters (UTF-16 units) of one call's arguments. Default 16 Mi. */
@@ -23,6 +25,7 @@ export const MOST_DEPTH = 1000;
 /** @throws TypeError for a limit that is not a positive number, or that does not exist. */
 export function resolveLimits(given: Partial<Limits> | undefined): Limits {
   if (given === undefined) return DEFAULTS;
+  if (!isRecord(given)) throw new TypeError(`limits is an object, got ${kindOf(given)}.`);
   const limits: { -readonly [name in keyof Limits]: number } = { ...DEFAULTS };
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(DEFAULTS, name)) {

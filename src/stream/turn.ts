@@ -37,9 +37,9 @@ export class TurnReader {
   /** What the provider said about its failure. */
   #complaint: string | undefined;
 
-  constructor(options: TurnOptions) {
-    this.#buffer = new ToolBuffer(options.tools, options);
-    this.turn = new TurnState(options.wire, this.#buffer);
+  constructor({ wire, tools, ...options }: TurnOptions) {
+    this.#buffer = new ToolBuffer(tools, options);
+    this.turn = new TurnState(wire, this.#buffer);
   }
 
   get maxEventBytes(): number {
