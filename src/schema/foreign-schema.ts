@@ -1,6 +1,7 @@
 import { checkForeignSchema } from "./foreign.ts";
 import { plainSchema } from "./plain.ts";
 import { findSlowPatterns, stepsOf } from "./slow-patterns.ts";
+import { changeAll } from "./subschemas.ts";
 import type { JsonSchema, Schema } from "./types.ts";
 
 /** A few tenths of a second. */
@@ -11,13 +12,14 @@ const MAX_STEPS = 1e8;
  * patterns such as `^.*.*.*x$`, which take seconds for a text of 2,000 characters, and hours for ten times that. They
  * are checked on texts that are short enough; a value with longer ones is rejected.
  *
- * @param schema shown to the model as it is
+ * @param given shown to the model as it is, without keywords that are `null`
  * @param checksItself the owner of the schema checks every value itself, as servers have to: values with longer texts
  *   then pass if everything else fits
  * @throws ToolError `too_large`, `invalid_tool`
  */
-export function foreignSchema(schema: JsonSchema, checksItself = false): Schema {
-  checkForeignSchema(schema);
+export function foreignSchema(given: JsonSchema, checksItself = false): Schema {
+  checkForeignSchema(given);
+  const schema = changeAll(given, withoutNulls);
   const whole = plainSchema(schema);
   const { counts, areForNames, rest } = findSlowPatterns(schema);
   if (counts.length === 0) return whole;
@@ -32,3 +34,13 @@ export function foreignSchema(schema: JsonSchema, checksItself = false): Schema 
     },
   });
 }
+
+/** What is empty in Go is `null` in its JSON (`required`, `properties`): https://github.com/opencode-ai/opencode/pull/278 */
+function withoutNulls(node: JsonSchema): JsonSchema {
+  return Object.fromEntries(
+    Object.entries(node).filter(([keyword, value]) => value !== null || MAY_BE_NULL.includes(keyword)),
+  );
+}
+
+/** Values, and a `type` that was meant to be `"null"`: it is refused. */
+const MAY_BE_NULL = ["const", "default", "example", "type"];

@@ -101,6 +101,23 @@ describe("mcpTools()", () => {
     expect(set.tools().map(({ name }) => name)).toEqual(["b"]);
   });
 
+  // https://github.com/opencode-ai/opencode/pull/278, https://github.com/hank9999/kiro.rs/pull/71
+  it("reads what a server in Go has left empty, which is null in its JSON, as if it were not there", async () => {
+    const tags = { type: "array", items: null, enum: null, description: null, default: null };
+    const inputSchema = { type: "object" as const, properties: { tags }, required: null };
+    const outputSchema = { type: "object", properties: null, required: null };
+    const bare = { type: "object" as const, properties: null, additionalProperties: null };
+    const offered = [plain("tagged", { inputSchema, outputSchema }), plain("bare", { inputSchema: bare })];
+    const set = await mcpTools(await connect(serverOf(offered)), { prefix: "" });
+    expect(set.skipped).toEqual([]);
+    expect(set.tools().map((tool) => tool.inputSchema.jsonSchema)).toEqual([
+      { type: "object", properties: { tags: { type: "array", default: null } } },
+      { type: "object" },
+    ]);
+    expect(set.tools()[0]!.use({ tags: [1] }).input).toEqual({ tags: [1] });
+    expect(() => set.tools()[0]!.use({ tags: 1 })).toThrow("does not fit its schema");
+  });
+
   it("skips names that look like others, and says so", async () => {
     const names = [
       "delete_file",
