@@ -1,6 +1,14 @@
 import type { ToolErrorCode } from "../errors.ts";
 import type { DenyReason } from "./events.ts";
-import { actionIdOf, ifUnreadable, type ActionRow, type ActionStatus, type Ledger, type UndoState } from "./ledger.ts";
+import {
+  actionIdOf,
+  byStart,
+  ifUnreadable,
+  type ActionRow,
+  type ActionStatus,
+  type Ledger,
+  type UndoState,
+} from "./ledger.ts";
 
 /** A recorded action, for lists and trees, without undo data and leases. Times are milliseconds since 1970. */
 export interface ActionInfo {
@@ -35,12 +43,9 @@ export async function actionsOf(
     invocationIds === undefined
       ? await ledger.list(runId)
       : await Promise.all(invocationIds.map((id) => ledger.get(actionIdOf(runId, id)).catch(ifUnreadable)));
-  const actions = entries.flatMap((entry) => (entry === undefined ? [] : [infoOf(entry.value)]));
-  // Within a millisecond, order by the numbers in their ids: run, turn, position.
-  return actions.toSorted((a, b) => a.createdAt - b.createdAt || byNumbers.compare(a.invocationId, b.invocationId));
+  const found = entries.filter((entry) => entry !== undefined);
+  return found.toSorted(byStart).map(({ value }) => infoOf(value));
 }
-
-const byNumbers = new Intl.Collator("en", { numeric: true });
 
 export function infoOf(row: ActionRow): ActionInfo {
   const { runId, invocationId, requestId, toolName, toolCallId, principal, status, attempts, createdAt } = row;

@@ -130,7 +130,22 @@ export function failedRow(row: ActionRow, code: ToolErrorCode, message: string):
 export function unknownRow({ value: row, version }: StoreEntry<ActionRow>): ActionRow {
   const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
   const error = { code: "outcome_unknown" as const, message };
-  return { ...withoutLease(row), status: "unknown", endedAt: Date.now(), startedVersion: version, error };
+  return {
+    ...withoutLease(row),
+    status: "unknown",
+    endedAt: Date.now(),
+    startedVersion: row.startedVersion ?? version,
+    error,
+  };
+}
+
+/** Orders rows by when they started, whatever the clocks say; those that did not start, by their last change. */
+export function byStart(a: StoreEntry<ActionRow>, b: StoreEntry<ActionRow>): number {
+  const startOf = ({ value, version }: StoreEntry<ActionRow>) =>
+    // It started and ended, and an older version of this library wrote it.
+    value.startedVersion ?? (value.startedAt !== undefined && value.endedAt !== undefined ? 0 : version);
+  const endOf = ({ value }: StoreEntry<ActionRow>) => value.endedAt ?? 0;
+  return startOf(a) - startOf(b) || endOf(a) - endOf(b) || a.version - b.version;
 }
 
 /** The rows of all actions, one each. */

@@ -64,7 +64,8 @@ export async function run(
       signal,
     }),
   );
-  held.beat(deps.leaseMs, (row, until) => ({ ...row, lease: { ...row.lease!, until } }), running.lose);
+  const startedVersion = entry.version;
+  held.beat(deps.leaseMs, (row, until) => ({ ...row, startedVersion, lease: { ...row.lease!, until } }), running.lose);
   const end = await running.ended;
   held.stopBeating();
   isOver = true;
@@ -75,7 +76,7 @@ export async function run(
     : rowOfFailure(tool, end, timeoutMs, () => call.messageOf(end.cause));
   if (change.status === "done") await deps.history.succeeding(held.value);
   const endedAt = Date.now();
-  const after = { ...change, endedAt, startedVersion: entry.version };
+  const after = { ...change, endedAt, startedVersion };
   const endOf = (row: ActionRow): ActionRow => ({ ...withoutLease(row), ...after });
   // What the store did not take is known in this process alone.
   let recorded = true;

@@ -8,7 +8,7 @@ import { runHandler } from "./attempt.ts";
 import type { EventBody } from "./events.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { infoOf, type ActionInfo } from "./info.ts";
-import { actionIdOf, withoutLease, type ActionRow, type UndoRow } from "./ledger.ts";
+import { actionIdOf, byStart, withoutLease, type ActionRow, type UndoRow } from "./ledger.ts";
 import type { Deps } from "./options.ts";
 import { snapshot } from "./snapshot.ts";
 import { unlessAborted } from "./unless-aborted.ts";
@@ -84,7 +84,7 @@ export class Undoer {
     const entries = await this.#deps.ledger.list(runId);
     const undone: UndoOutcome[] = [];
     const notUndone: UndoOutcome[] = [];
-    const acted = entries.filter(({ value }) => hasEffect(value)).toSorted(lastFirst);
+    const acted = entries.filter(({ value }) => hasEffect(value)).toSorted((a, b) => byStart(b, a));
     for (const { value } of acted) {
       const outcome = await this.undo(actionIdOf(runId, value.invocationId), principal, options);
       (outcome.status === "undone" ? undone : notUndone).push(outcome);
@@ -280,14 +280,6 @@ function hasEffect(row: ActionRow): boolean {
 function isGivenUp({ status, effect, startedAt, error }: ActionRow): boolean {
   if (status !== "failed" || effect === "read" || startedAt === undefined) return false;
   return error!.code === "timeout" || error!.code === "aborted";
-}
-
-function lastFirst(a: StoreEntry<ActionRow>, b: StoreEntry<ActionRow>): number {
-  const startOf = ({ value, version }: StoreEntry<ActionRow>) =>
-    // It has not ended, or an older version of this library wrote it.
-    value.startedVersion ?? (value.endedAt === undefined ? version : 0);
-  const endOf = ({ value }: StoreEntry<ActionRow>) => value.endedAt ?? 0;
-  return startOf(b) - startOf(a) || endOf(b) - endOf(a) || b.version - a.version;
 }
 
 function partOf({ toolName, runId, invocationId, toolCallId, requestId }: ActionRow) {

@@ -1,8 +1,9 @@
 /** The record of each action: what survives a process, and who may write. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { digestOf } from "../../src/execute/digest.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
 import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import type { Tool, ToolDefinition } from "../../src/tool/tool.ts";
@@ -1240,16 +1241,42 @@ describe("actions()", () => {
     expect(await executor.action("nowhere")).toBeUndefined();
   });
 
-  it("of one moment are in the order of their turns and positions", async () => {
+  it("of one turn are in its order", async () => {
     const { tool } = counted();
-    const { executor, store } = setup([tool]);
-    const ids = [0, 1, 2, 10, 11].map((position) => `run-9-${position}`).concat("run-10-0");
-    for (const invocationId of ids.toReversed()) {
-      const { actionId } = await executor.execute(useOf(tool, {}, { invocationId }), RUN);
-      const { value } = (await store.get<object>(`action/${actionId}`))!;
-      await store.put(`action/${actionId}`, { ...value, createdAt: 1 });
-    }
+    const { executor } = setup([tool]);
+    const ids = [0, 1, 2, 10, 11].map((position) => `run-9-${position}`);
+    await executor.executeAll(
+      ids.map((invocationId) => useOf(tool, {}, { invocationId })),
+      RUN,
+    );
     expect((await executor.actions("run")).map(({ invocationId }) => invocationId)).toEqual(ids);
+  });
+
+  it("are in the order in which they started, though the clock was set back, or differs between processes", async () => {
+    const over = Promise.withResolvers<void>();
+    const tools = [
+      counted({ name: "slow", execute: () => over.promise }).tool,
+      counted().tool,
+      counted({ name: "guarded", behaviors: ["other"] }).tool,
+    ];
+    const { executor, store } = setup(tools, { leaseMs: 30 });
+    const other = new ToolExecutor({ tools, store });
+    const now = Date.now();
+    const clock = vi.spyOn(Date, "now");
+    const names = () => executor.actions("run").then((actions) => actions.map(({ toolName }) => toolName));
+    clock.mockReturnValue(now + 60_000);
+    const slow = executor.execute(useOf(tools[0]!), RUN);
+    await vi.waitFor(async () => expect(await names()).toEqual(["slow"]));
+    clock.mockReturnValue(now);
+    await other.execute(useOf(tools[1]!), RUN);
+    await executor.execute(useOf(tools[2]!), RUN);
+    clock.mockRestore();
+    // Its lease is extended meanwhile.
+    await sleep(50);
+    expect(await names()).toEqual(["slow", "act", "guarded"]);
+    over.resolve();
+    await slow;
+    expect(await names()).toEqual(["slow", "act", "guarded"]);
   });
 
   it("can be asked for some of them alone", async () => {
