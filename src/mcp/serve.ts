@@ -9,7 +9,7 @@ import { useOfValue } from "../stream/validate-input.ts";
 import { isRecord } from "../schema/json.ts";
 import { approvalRule } from "../tool/policy.ts";
 import { safeToolName } from "../tool/names.ts";
-import { aFunction, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { aboveZero, aFunction, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { onceForTools, toolList, toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -30,9 +30,19 @@ export interface ServeMcpOptions {
   readonly context?: ((requestContext: unknown) => Partial<ToolContext>) | undefined;
   /** Bounds on the arguments of a call. Default: those of `read()`, 16 Mi characters and 128 levels. */
   readonly limits?: Partial<Pick<Limits, "maxArgumentsLength" | "maxDepth">> | undefined;
+  /**
+   * How large a result may be as JSON, structure and text together, in bytes; instead of a larger one the client gets
+   * an error. Default 8 MiB: over stdio, clients end the whole connection at a message of 8 or 10 MiB.
+   */
+  readonly maxResultBytes?: number | undefined;
 }
 
-const OPTIONS: OptionNames<ServeMcpOptions> = { execute: aFunction, context: aFunction, limits: true };
+const OPTIONS: OptionNames<ServeMcpOptions> = {
+  execute: aFunction,
+  context: aFunction,
+  limits: true,
+  maxResultBytes: aboveZero,
+};
 
 /** Handlers for the two requests about tools, for the `setRequestHandler()` of a server of any version. */
 export interface McpHandlers {
@@ -128,7 +138,7 @@ const SERVER_NEEDED =
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
   checkOptionNames("mcpHandlers()", options, OPTIONS);
-  const { execute = executeHere } = options;
+  const { execute = executeHere, maxResultBytes = 8 * 1024 * 1024 } = options;
   const limits = resolveLimits(options.limits);
   for (const tool of offered(tools).values()) checkServable(tool); // reports mistakes in the set immediately
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };
@@ -145,12 +155,25 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
         signal,
         progress: progressTo(notify, params._meta?.progressToken),
       });
-      return resultOf(tool, output);
+      const result = resultOf(tool, output);
+      checkSize(tool, result);
+      return result;
     } catch (error) {
       // For the calling model: the messages of our errors are written for models.
       const message = isToolError(error) ? error.message : `Tool ${tool.name} failed: ${safeMessage(error)}`;
       return { content: [{ type: "text", text: message }], isError: true };
     }
+  }
+
+  /**
+   * At a message that is too long for its buffer, a client of the SDKs closes the connection over stdio, and loses all
+   * other calls with it: modelcontextprotocol/typescript-sdk#2239 (10 MiB), openai/codex#31805 (8 MiB).
+   */
+  function checkSize({ name }: Tool, result: ServedResult): void {
+    const bytes = new TextEncoder().encode(JSON.stringify(result)).length;
+    if (bytes <= maxResultBytes) return;
+    const message = `Tool ${name} has run, but its result has ${bytes} bytes, and ${maxResultBytes} can be sent: ask it for less.`;
+    throw new ToolError("output_too_large", message);
   }
 
   function checkServable(tool: Tool): void {

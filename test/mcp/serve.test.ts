@@ -344,16 +344,26 @@ describe.each(Object.entries(processes))("serveMcp() over stdio, read by %s", (_
   it("answers from a process of its own", async () => {
     const client = await connect();
     const set = await mcpTools(client);
-    expect(set.tools().map(({ name }) => name)).toEqual(["calculator__add", "calculator__wait"]);
+    expect(set.tools().map(({ name }) => name)).toEqual(["calculator__add", "calculator__repeat", "calculator__wait"]);
     expect(await execute(set.tools()[0], { a: 1, b: 2 })).toEqual({ sum: 3 });
     expect(await caller(client)("add", { a: "1", b: 2 })).toMatchObject({ structuredContent: { sum: 3 } });
+  });
+
+  it("a result that is too large is an error, and not the end of the connection: wonderwhy-er/DesktopCommanderMCP#658", async () => {
+    const [, repeat] = (await mcpTools(await connect())).tools();
+    const { code, message } = await failure(execute(repeat, { text: "x", times: 8 * 1024 ** 2 }));
+    expect([code, message]).toEqual([
+      "tool_failed",
+      expect.stringMatching(/^Tool repeat has run, but its result has 8388/),
+    ]);
+    expect(await execute(repeat, { text: "x", times: 2 })).toBe("xx");
   });
 
   it("notices that the process is gone: what came of a write is unknown", async () => {
     const client = await connect();
     const set = await mcpTools(client);
     const progress = async () => void (await client.close());
-    expect(await failure(execute(set.tools()[1], {}, { progress }))).toMatchObject({ code: "outcome_unknown" });
+    expect(await failure(execute(set.tools()[2], {}, { progress }))).toMatchObject({ code: "outcome_unknown" });
   });
 });
 
@@ -399,6 +409,25 @@ describe.each(["client 2, MCP 2026-07-28", "client 2, MCP 2025", "sdk 1"])(
     });
   },
 );
+
+it("sends no result that is larger than it may be, as it is sent", async () => {
+  const say = defineTool({
+    name: "say",
+    inputSchema: { type: "object" },
+    execute: ({ text }: { text: string }) => text,
+  });
+  const { callTool } = mcpHandlers([say] as Tool[], { maxResultBytes: 49 });
+  const said = async (text: string) => (await callTool({ params: { name: "say", arguments: { text } } })).content[0];
+  const fits = (text: string) => expect(said(text)).resolves.toEqual({ type: "text", text });
+  const words = "Tool say has run, but its result has 50 bytes, and 49 can be sent: ask it for less.";
+  const tooLarge = (text: string) => expect(said(text)).resolves.toEqual({ type: "text", text: words });
+  await fits("x".repeat(10));
+  await tooLarge("x".repeat(11));
+  await fits("é".repeat(5));
+  await tooLarge("é".repeat(5) + "x");
+  await fits('"'.repeat(5));
+  expect(() => mcpHandlers([say] as Tool[], { maxResultBytes: 0 })).toThrow(/maxResultBytes is a number above 0/);
+});
 
 it("mcpHandlers() serve a server of sdk 1", async () => {
   const client = await connectOldServer(oldServer(mcpHandlers(all)));

@@ -15,6 +15,11 @@ const registry = new ToolRegistry([
     execute: ({ a, b }: { a: number; b: number }) => ({ sum: a + b }),
   }),
   defineTool({
+    name: "repeat",
+    inputSchema: { type: "object", properties: { text: { type: "string" }, times: { type: "number" } } },
+    execute: ({ text, times }: { text: string; times: number }) => text.repeat(times),
+  }),
+  defineTool({
     name: "wait",
     inputSchema: { type: "object" },
     async *execute(_: unknown, { signal }) {
