@@ -79,7 +79,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const { path, busyTimeoutMs = 5_000, pollMs = 50 } = given;
   if (typeof path !== "string" || path === "") throw new TypeError("sqliteStore() needs the path of its file.");
   const database = open(path, busyTimeoutMs);
-  const hasMoved = watchFile(resolve(path));
+  const moved = watchFiles(resolve(path));
   const listeners = createListeners();
   let isClosed = false;
 
@@ -106,7 +106,8 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     for (;;) {
       if (isClosed) throw closed(name);
       try {
-        if (hasMoved()) throw new Error("its file was deleted or replaced");
+        const what = moved();
+        if (what !== undefined) throw new Error(`its ${what} was deleted or replaced`);
         return work();
       } catch (error) {
         if (isToolError(error)) throw error;
@@ -144,7 +145,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   function look(): void {
     if (timer === undefined) return;
     try {
-      if (hasMoved()) {
+      if (moved() !== undefined) {
         stopWatching();
         return listeners.tellMissed(); // reading again fails, and says why
       }
@@ -321,16 +322,26 @@ function create(database: DatabaseSync, path: string, busyTimeoutMs: number): vo
 }
 
 /**
- * Whether the file at the path was deleted or replaced. In WAL mode SQLite goes on with the old file, which nobody
- * else can open: what is written is lost with the process. In other modes it refuses to write, by the same comparison:
+ * Which of its files was deleted or replaced. In WAL mode SQLite goes on with the old file, which nobody else can open:
+ * what is written is lost with the process. In other modes it refuses to write, by the same comparison:
  * https://sqlite.org/rescode.html#readonly_dbmoved (WiseLibs/better-sqlite3#1237)
+ *
+ * The `-wal` file is deleted by who closes the database last, as far as locks tell. A process loses its locks when it
+ * reads the files on its own, to copy them say: https://sqlite.org/howtocorrupt.html#posix_close_bug
+ * (NousResearch/hermes-agent#110544)
  */
-function watchFile(path: string): () => boolean {
-  const file = statSync(path, { throwIfNoEntry: false });
-  if (file === undefined) return () => false; // in memory
+function watchFiles(path: string): () => string | undefined {
+  const stateOf = (end: string) => statSync(path + end, { throwIfNoEntry: false });
+  const files = ["", "-wal"].flatMap((end) => {
+    const then = stateOf(end);
+    return then === undefined ? [] : [{ end, then }]; // in memory there are none
+  });
   return () => {
-    const now = statSync(path, { throwIfNoEntry: false });
-    return now?.ino !== file.ino || now.dev !== file.dev;
+    const gone = files.find(({ end, then }) => {
+      const now = stateOf(end);
+      return now?.ino !== then.ino || now.dev !== then.dev;
+    });
+    return gone && (gone.end === "" ? "file" : `${gone.end} file`);
   };
 }
 

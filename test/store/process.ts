@@ -7,7 +7,7 @@ import { openBackend, type Backend } from "./backends.ts";
 /** One process more at the same data. Run by itself, this file is that process. */
 export interface StoreProcess {
   /** A verb of the store, there. */
-  call(verb: "get" | "put" | "delete" | "list", ...args: unknown[]): Promise<unknown>;
+  call(verb: "get" | "put" | "delete" | "list" | "close", ...args: unknown[]): Promise<unknown>;
   /** Adds 1 to a number so often, comparing and setting; gives the versions that each write found and left. */
   count(key: string, times: number): Promise<readonly Won[]>;
   kill(): Promise<void>;

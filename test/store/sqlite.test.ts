@@ -198,6 +198,24 @@ describe("a file that is deleted or replaced while it is open", () => {
     expect(await storeOf(path).put("b", 3)).toMatchObject({ value: 3 });
   });
 
+  it("so is the -wal file, which others delete once this process has lost its locks: NousResearch/hermes-agent#110544", async () => {
+    const store = storeOf({ path, pollMs: 5 });
+    await store.put("a", 1);
+    const seen: string[] = [];
+    await store.subscribe("a", ({ type }) => void seen.push(type));
+    for (const end of ["", "-wal", "-shm"]) readFileSync(path + end); // a copy, made without SQLite
+    const other = await startProcess({ driver: "sqlite", path });
+    await other.call("close");
+    await other.kill();
+    await expect(store.put("a", 2)).rejects.toMatchObject({
+      code: "store_failed",
+      message: expect.stringContaining("its -wal file was deleted or replaced"),
+    });
+    await vi.waitFor(() => expect(seen).toEqual(["missed"]));
+    await store.close();
+    expect(await storeOf(path).get("a")).toMatchObject({ value: 1 });
+  });
+
   it("is not confused by a change of the working directory", async () => {
     const before = process.cwd();
     process.chdir(folder);
