@@ -194,7 +194,10 @@ class BrokenReader {
   #skipComments(): void {
     const from = this.#at;
     this.#at = this.#skipSpace(from);
-    if (/[/\ufeff]/.test(this.#text.slice(from, this.#at))) this.#edit(from, this.#at, " ");
+    // Line breaks as in strings: https://github.com/OpenHands/software-agent-sdk/issues/2488
+    while (/^\\[nrt][\s"{}[\],\\]/.test(this.#text.slice(this.#at, this.#at + 3)))
+      this.#at = this.#skipSpace(this.#at + 2);
+    if (/[/\\\ufeff]/.test(this.#text.slice(from, this.#at))) this.#edit(from, this.#at, " ");
   }
 
   #finish(): BrokenReading | undefined {
@@ -228,8 +231,10 @@ class BrokenReader {
     const comment = meant === undefined ? /^\/(?!\*\s)/ : /^\/(?![*/]\s)/;
     if (comment.test(this.#text.slice(this.#at + said.length, this.#at + said.length + 3))) return false;
     // In a list, where it cannot begin a key, a quote after any word does, or belongs to more text: `ls "My Files"`.
-    // So may a bracket: `argv[1]`.
-    if (!inObject && /["'[{]/.test(this.#text[this.#at + word.length] ?? "")) return false;
+    // So may a bracket: `argv[1]`. And a backslash belongs to any text: `src\new`.
+    const after = this.#text[this.#at + word.length] ?? "";
+    if (!inObject && /["'[{]/.test(after)) return false;
+    if (meant === undefined && after === "\\") return false;
     this.#edit(this.#at, this.#at + said.length, meant ?? textOf(said));
     this.#at += word.length;
     return true;
