@@ -72,10 +72,11 @@ function readerOf(text: string, takesNotes: boolean): BrokenReader | undefined {
 const PREAMBLE = /^\s*(?:```[a-z]*\s*)?/i;
 
 /**
- * After the root: white space, surplus brackets, a comma or semicolon, the end of a fence, a leaked control token.
+ * After the root: white space, surplus brackets, a comma or semicolon, the end of a fence, a leaked control token, the
+ * end mark of a call (`</tool_call>`).
  * One at a time: a regular expression that repeats an alternation runs out of stack after some ten million repetitions.
  */
-const AFTERWORD = /[\s}\],;]+|```|<\|[a-z_]{1,32}\|>/iy;
+const AFTERWORD = /[\s}\],;]+|```|<[|\uff5c/][^<>\s]{1,32}>/y;
 
 /** A bare word: a number, a literal, or text that was not quoted. No quotes, brackets or other punctuation. */
 const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;

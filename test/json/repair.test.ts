@@ -28,8 +28,8 @@ describe("repairJson", () => {
       const accepted = halves.filter(([cut]) => repairJson(cut).ok);
       // After the closing bracket of the root nothing is missing. That it is the root's is what the list is made for.
       const isWhole = ([cut, rest]: (typeof halves)[number]) =>
-        /[}\]]\s*(?:`{0,3}|<\|?[a-z]*\|?)$/.test(cut) &&
-        /^(?:\s*[}\];]|\s*```|\s*\{"a": 2\}|(?:<\|)?[a-z|>]+|\s)*$/.test(rest);
+        /[}\]]\s*(?:`{0,3}(?:<[^<>]*>)?|<\|?[a-z]*\|?)$/.test(cut) &&
+        /^(?:\s*[}\];]|\s*```|\s*\{"a": 2\}|(?:<[|｜/]?)?[a-z_▁｜|>]+|\s)*$/.test(rest);
       expect(accepted.filter((half) => !isWhole(half))).toEqual([]);
     },
   );
