@@ -63,13 +63,17 @@ export function readBroken(text: string): BrokenReading | undefined {
 }
 
 function readerOf(text: string, takesNotes: boolean): BrokenReader | undefined {
-  const start = PREAMBLE.exec(text)![0].length;
+  const [preamble, braces = ""] = PREAMBLE.exec(text)!;
+  const start = preamble.length;
   if (text[start] !== "{" && text[start] !== "[") return undefined;
-  return new BrokenReader(text, start, takesNotes);
+  return new BrokenReader(text, start, braces.split("{").length - 1, takesNotes);
 }
 
-/** Before the root: white space (including a byte order mark), the opening line of a Markdown fence. */
-const PREAMBLE = /^\s*(?:```[a-z]*\s*)?/i;
+/**
+ * Before the root: white space (including a byte order mark), the opening line of a Markdown fence, and braces around
+ * the object (https://github.com/tinyhumansai/tinyagents/pull/68).
+ */
+const PREAMBLE = /^\s*(?:```[a-z]*\s*)?((?:\{\s*(?=\{)){0,8})/i;
 
 /**
  * After the root: white space, surplus brackets, a comma or semicolon, the end of a fence, a leaked control token, the
@@ -122,6 +126,8 @@ const MAX_OWED = 1_048_576;
 class BrokenReader {
   readonly #text: string;
   readonly #start: number;
+  /** Opened before the root. */
+  readonly #braces: number;
   /** Whether edits are recorded. For a long text they take many times its memory. */
   readonly #takesNotes: boolean;
   #at: number;
@@ -135,9 +141,10 @@ class BrokenReader {
   /** How much of the text after quotes may still be examined: one comment can follow many of them. */
   #left: number;
 
-  constructor(text: string, start: number, takesNotes: boolean) {
+  constructor(text: string, start: number, braces: number, takesNotes: boolean) {
     this.#text = text;
     this.#start = start;
+    this.#braces = braces;
     this.#takesNotes = takesNotes;
     this.#at = start;
     this.#left = MAX_LOOKS * text.length;
@@ -202,6 +209,7 @@ class BrokenReader {
   }
 
   #finish(): BrokenReading | undefined {
+    if (this.#braces > 0 && this.#text.slice(this.#at).split("}").length <= this.#braces) return undefined;
     for (let at = this.#at; at < this.#text.length; at = AFTERWORD.lastIndex) {
       AFTERWORD.lastIndex = at;
       if (!AFTERWORD.test(this.#text)) return undefined;
