@@ -35,6 +35,8 @@ export interface PairingRules<Message> {
   join?(results: readonly Message[]): Message[];
   /** Consecutive messages of the model are one turn. */
   readonly joinsTurns: boolean;
+  /** Several messages of one turn as the provider wants them. Default: as they are. */
+  joinTurn?(messages: readonly Message[]): Message[];
   /** All results of a turn must be in one message. */
   readonly inOneMessage?: boolean;
   /** Calls may be stored at the provider, so that a result without a call may have one there. */
@@ -70,7 +72,8 @@ export function pairMessages<Message>(messages: readonly Message[], rules: Pairi
   const paired: Message[] = [];
   for (const group of groups) {
     const { turn, answers, calls, results, isMoved } = group;
-    for (const { message } of turn) paired.push(message);
+    const said = turn.map(({ message }) => message);
+    paired.push(...((said.length > 1 && rules.joinTurn?.(said)) || said));
     const isFirst = turn.length === 0;
     const keepsOrphans = isFirst ? rules.keepsOrphans === true : turn.some(({ mayHoldCalls }) => mayHoldCalls);
     if (!isMoved && (isInOrder(group, rules) || (keepsOrphans && calls.length === 0))) {

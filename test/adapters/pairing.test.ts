@@ -1,7 +1,8 @@
 /** What each provider takes: behind every call its one result, in call order. */
 import type Anthropic from "@anthropic-ai/sdk";
 import * as fc from "../fast-check.ts";
-import { describe, expect, it } from "vitest";
+import { GoogleGenAI } from "@google/genai";
+import { describe, expect, it, vi } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
@@ -352,6 +353,32 @@ describe("what only one provider wants", () => {
       expect(model).toEqual(calls("a", "b")[0]);
       expect(results!.parts).toEqual([result("a"), second].flatMap((content) => (content as typeof unnamed).parts));
     }
+  });
+
+  // https://github.com/googleapis/js-genai/issues/1275
+  it("google: what ai.chats keeps of a stream becomes one content, with every signature on its part", async () => {
+    const call = (id: string) => ({ functionCall: { id, name: id, args: {} } });
+    const chunks = [[{ ...call("a"), thoughtSignature: "S" }], [call("b")], [{ text: "", thoughtSignature: "T" }]];
+    const body = chunks.map((parts, at) => ({
+      candidates: [{ content: { role: "model", parts }, ...(at === 2 && { finishReason: "STOP" }) }],
+    }));
+    const client = new GoogleGenAI({ apiKey: "none" });
+    vi.spyOn(client.models, "generateContentStream").mockResolvedValue(
+      (async function* () {
+        yield* body as never[];
+      })(),
+    );
+    const chat = client.chats.create({ model: "m" });
+    for await (const _ of await chat.sendMessageStream({ message: "Hi" }));
+    const kept = chat.getHistory() as never[];
+    expect(kept).toHaveLength(4);
+    const result = (id: string) => ({ functionResponse: { id, name: id, response: { output: 1 } } });
+    const results = { role: "user", parts: [result("a"), result("b")] };
+    expect(google.conversation.pair([...kept, results as never])).toEqual([
+      { role: "user", parts: [{ text: "Hi" }] },
+      { role: "model", parts: chunks.flat() },
+      results,
+    ]);
   });
 
   it("google: results are alone in their content", () => {
