@@ -162,10 +162,15 @@ function fieldsOf(
 ) {
   const declared = adapter.tools(tools, { dialect, onLoss }).filter(declares);
   const chosen = isSent(toolChoice, declared) && adapter.toolChoice(toolChoice, { strict });
-  return {
-    tools: declared,
-    toolConfig: chosen === false ? {} : { toolConfig: withGiven(chosen["toolConfig"] as GivenToolConfig, given) },
-  };
+  return { tools: declared, toolConfig: toolConfigOf() };
+
+  function toolConfigOf(): { toolConfig?: any } {
+    if (chosen !== false) return { toolConfig: withGiven(chosen["toolConfig"] as GivenToolConfig, given) };
+    if (given?.functionCallingConfig === undefined || declared.length > 0) return {};
+    // Gemini refuses it: https://github.com/musistudio/claude-code-router/issues/1207
+    const { functionCallingConfig: _, ...others } = given;
+    return { toolConfig: Object.keys(others).length > 0 ? others : undefined };
+  }
 }
 
 interface GivenToolConfig {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
-import { GoogleGenAI } from "@google/genai";
+import { GoogleGenAI, type ToolConfig as GenaiToolConfig } from "@google/genai";
 import { FunctionCallingMode, GoogleGenerativeAI, type ToolConfig } from "@google/generative-ai";
 import { CohereClientV2 } from "cohere-ai";
 import OpenAI from "openai";
@@ -522,6 +522,24 @@ describe("the choice of tools", () => {
       retrievalConfig,
       functionCallingConfig: { mode: "NONE" },
     });
+  });
+
+  it("leaves out what the parameters say of calls where nothing is declared: google", async () => {
+    // "Function calling config is set without function_declarations": https://github.com/musistudio/claude-code-router/issues/1207
+    const url = `${server.url}/google/text-only`;
+    const client = new GoogleGenAI({ apiKey: "none", vertexai: true, httpOptions: { baseUrl: url } });
+    const retrievalConfig = { languageCode: "nn" };
+    const functionCallingConfig = { streamFunctionCallArguments: true };
+    const sent = async (toolConfig: GenaiToolConfig, request: Partial<ModelRequest> = {}) =>
+      (await sentBy(google.model(client, { model: "m", config: { toolConfig } }), request))["toolConfig"] as unknown;
+    const both = { functionCallingConfig, retrievalConfig };
+    expect(await sent(both, { tools: [weather] })).toEqual(both);
+    expect(await sent(both)).toEqual({ retrievalConfig });
+    expect(await sent({ functionCallingConfig })).toBeUndefined();
+    expect(await sent(both, { toolChoice: "required" })).toMatchObject(both);
+    const old = new GoogleGenerativeAI("none").getGenerativeModel({ model: "m" }, { baseUrl: url });
+    const given = { toolConfig: { functionCallingConfig: { mode: FunctionCallingMode.ANY } } };
+    expect(await sentBy(google.model(old, given), {})).not.toHaveProperty("toolConfig");
   });
 });
 
