@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import type { Server } from "node:http";
+import { get, type IncomingMessage, type Server } from "node:http";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
@@ -15,24 +17,59 @@ import { blocksOf, root } from "./doc-blocks.ts";
 import { temporary } from "./temporary.ts";
 import { soon } from "./workers/support.ts";
 
-/** The server of docs/browser.md that several pages share, as it stands there. */
-async function serverOfTheDocs(orchestrator: Orchestrator): Promise<string> {
-  const blocks = blocksOf("docs/browser.md").map(({ code }) => code);
-  const route = blocks.find((code) => code.includes("function shown"))!;
-  const rooms = blocks.find((code) => code.includes("const rooms"))!;
+interface Given {
+  readonly orchestrator: Orchestrator;
+  server?: Server;
+  rooms?: Map<string, { readonly pages: ReadonlySet<unknown> }>;
+  POST?: (request: Request) => Promise<Response>;
+}
+
+const blocks = blocksOf("docs/browser.md").map(({ code }) => code);
+const ofNode = blocks.find((code) => code.includes("function shown"))!;
+const shown = ofNode.slice(ofNode.indexOf("function shown"));
+
+/** Runs a route of docs/browser.md as it stands there. */
+async function start(orchestrator: Orchestrator, route: string): Promise<Given> {
+  const given: Given = { orchestrator };
+  vi.stubGlobal("given", given);
   const program = `const { orchestrator } = globalThis.given;
-    ${rooms.replace('"toolstream"', JSON.stringify(pathToFileURL(join(root, "src/errors.ts")).href))}
-    ${route.slice(route.indexOf("function shown"))}`;
+    ${route.replace('"toolstream"', JSON.stringify(pathToFileURL(join(root, "src/errors.ts")).href))}`;
   const file = join(temporary(), "server.mts");
   writeFileSync(file, program.replace("createServer(", "globalThis.given.server = createServer(").replace("3000", "0"));
-  const given: { orchestrator: Orchestrator; server?: Server } = { orchestrator };
-  vi.stubGlobal("given", given);
   await import(/* @vite-ignore */ pathToFileURL(file).href);
-  const server = given.server!;
-  onTestFinished(() => void server.close().closeAllConnections());
-  if (!server.listening) await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/chat?id=c1`;
+  return given;
 }
+
+async function urlOf({ server }: Given): Promise<string> {
+  onTestFinished(() => void server!.close().closeAllConnections());
+  if (!server!.listening) await once(server!, "listening");
+  return `http://127.0.0.1:${(server!.address() as AddressInfo).port}/chat?id=c1`;
+}
+
+/** The server that several pages share. */
+async function startShared(orchestrator: Orchestrator): Promise<Given> {
+  const rooms = blocks.find((code) => code.includes("const rooms"))!;
+  return start(orchestrator, `${rooms}\nglobalThis.given.rooms = rooms;\n${shown}`);
+}
+
+async function serverOfTheDocs(orchestrator: Orchestrator): Promise<string> {
+  return urlOf(await startShared(orchestrator));
+}
+
+/** What the body of each route's answer is read from, once the run has been asked for. */
+const routes: Record<string, (orchestrator: Orchestrator) => Promise<ReadableStream<Uint8Array>>> = {
+  async node(orchestrator) {
+    const url = await urlOf(await start(orchestrator, ofNode));
+    const body = JSON.stringify({ conversationId: "c1", input: "Go" });
+    return (await fetch(url, { method: "POST", body })).body!;
+  },
+  async web(orchestrator) {
+    const route = blocks.find((code) => code.includes("function POST"))!;
+    const { POST } = await start(orchestrator, `${route}\nglobalThis.given.POST = POST;\n${shown}`);
+    const body = JSON.stringify({ conversationId: "c1", input: "Go" });
+    return (await POST!(new Request("http://localhost/chat", { method: "POST", body }))).body!;
+  },
+};
 
 /** What a page shows: as its code in the docs has it. */
 function openPage(url: string) {
@@ -46,7 +83,8 @@ function openPage(url: string) {
       page.length += piece.length;
       const messages = (rest + piece).split("\n\n");
       rest = messages.pop()!;
-      for (const message of messages) take(JSON.parse(message.slice("data: ".length)));
+      for (const message of messages)
+        if (message.startsWith("data: ")) take(JSON.parse(message.slice("data: ".length)));
     }
   })().catch(() => {});
   return page;
@@ -133,4 +171,142 @@ it("a page stops what is said and what waits for that; a body that is no JSON ha
   await expect(post('{"input":')).rejects.toThrow(TypeError);
   await post('{"stop":true}');
   await soon(() => expect(page.said).toMatchObject({ status: "error", error: "aborted" }));
+});
+
+it("what is approved on a page counts, though another call that was approved is still running", async () => {
+  const hold = Promise.withResolvers<void>();
+  const call = (index: number, name: string) => ({
+    index,
+    id: `call_${index}`,
+    type: "function",
+    function: { name, arguments: "{}" },
+  });
+  const model = replayModel(openaiChat, [
+    [choice({ tool_calls: [call(0, "slow"), call(1, "quick")] }), choice({}, "tool_calls")],
+    [choice({ content: "Both are done." }), choice({}, "stop")],
+  ]);
+  const tool = (name: string, execute: () => unknown) =>
+    defineTool({ name, inputSchema: jsonSchema({ type: "object" }), needsApproval: true, execute });
+  const slow = vi.fn(() => hold.promise.then(() => "done"));
+  const tools = [tool("slow", slow), tool("quick", () => "done")];
+  const store = memoryStore();
+  const approvals = new ApprovalService({ store, tools });
+  const url = await serverOfTheDocs(new Orchestrator({ model, tools, store, approvals }));
+  const post = (body: object) => fetch(url, { method: "POST", body: JSON.stringify(body) });
+  const page = openPage(url);
+  await soon(() => expect(page.said["entries"]).toEqual([]));
+  await post({ input: "Go" });
+  await soon(() => expect(page.said["approvals"]).toHaveLength(2));
+  const [{ id: one }, { id: other }] = page.said["approvals"];
+  await post({ approve: one });
+  await soon(() => expect(slow).toHaveBeenCalled());
+  await soon(() => expect(page.said["approvals"].map(({ id }: { id: string }) => id)).toEqual([other]));
+  await post({ approve: other });
+  hold.resolve();
+  await soon(() => expect(page.said["status"]).toBe("completed"));
+});
+
+/** Says so many words; `said()` is how many of them were asked for. */
+function talkative(words: number, word: string) {
+  let said = 0;
+  const model = replayModel(openaiChat, [
+    async function* () {
+      while (said < words) {
+        said++;
+        yield choice({ content: word });
+      }
+      yield choice({}, "stop");
+    },
+  ]);
+  return { model, said: () => said };
+}
+
+/** Waits until a count grows no more, for all that one can tell. */
+async function standsStill(count: () => number): Promise<void> {
+  for (let before = -1, rounds = 0; rounds < 200; rounds++) {
+    if (count() !== before) rounds = 0;
+    before = count();
+    await setImmediate();
+  }
+}
+
+it.each(Object.keys(routes))(
+  "a page that does not read holds up its run, until it reads or leaves (%s)",
+  async (name) => {
+    const words = 4_000;
+    for (const reads of [true, false]) {
+      const { model, said } = talkative(words, "x".repeat(4_096));
+      const orchestrator = new Orchestrator({ model, store: memoryStore() });
+      const body = await routes[name]!(orchestrator);
+      await soon(() => expect(said()).toBeGreaterThan(10));
+      await standsStill(said);
+      expect(said()).toBeLessThan(words);
+      if (reads) expect(await textOf(body)).toMatch(/"status":"completed"/);
+      else await body.cancel();
+      const status = reads ? "completed" : "error";
+      await soon(async () => expect(await orchestrator.get("c1")).toMatchObject({ status }));
+    }
+  },
+);
+
+// CopilotKit 6980: proxies close a connection on which nothing is said while a tool runs.
+it.each(["node", "web", "shared"])("a connection on which nothing is said is kept open (%s)", async (name) => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const silent = () => new Promise<never>(() => {});
+  const model = replayModel(openaiChat, [
+    async function* () {
+      yield choice({ content: "I think." });
+      await silent();
+    },
+  ]);
+  const orchestrator = new Orchestrator({ model, store: memoryStore() });
+  const body =
+    name === "shared" ? (await fetch(await serverOfTheDocs(orchestrator))).body! : await routes[name]!(orchestrator);
+  const reader = body.getReader();
+  onTestFinished(() => reader.cancel());
+  const next = async () => new TextDecoder().decode((await reader.read()).value);
+  while (!/I think|said/.test(await next()));
+  vi.advanceTimersByTime(15_000);
+  expect(await next()).toBe(": \n\n");
+});
+
+it("a shared conversation that nobody looks at any more takes no memory", async () => {
+  const { model } = talkative(3, "So. ");
+  const given = await startShared(new Orchestrator({ model, store: memoryStore() }));
+  const url = await urlOf(given);
+  const leave = new AbortController();
+  const page = await fetch(url, { signal: leave.signal });
+  await fetch(url, { method: "POST", body: '{"stop":true}' });
+  expect(given.rooms!.size).toBe(1);
+  await fetch(url, { method: "POST", body: '{"input":"Go"}' });
+  leave.abort();
+  await page.text().catch(() => {});
+  await soon(() => expect(given.rooms!.size).toBe(0));
+});
+
+it("a page that does not read is let go, and harms no other one", async () => {
+  const word = "x".repeat(2 ** 17);
+  const words = 240;
+  let other: ReturnType<typeof openPage>;
+  const model = replayModel(openaiChat, [
+    async function* () {
+      for (let said = 0; said < words; said++) {
+        while (other.text.length < (said - 4) * word.length) await setImmediate();
+        yield choice({ content: word });
+      }
+      await new Promise(() => {});
+    },
+  ]);
+  const given = await startShared(new Orchestrator({ model, store: memoryStore() }));
+  const url = await urlOf(given);
+  const deaf = await new Promise<IncomingMessage>((resolve) => get(url, resolve));
+  onTestFinished(() => void deaf.on("error", () => {}).destroy());
+  other = openPage(url);
+  await soon(() => expect(other.said["entries"]).toEqual([]));
+  const rooms = given.rooms!;
+  expect(rooms.get("c1")!.pages.size).toBe(2);
+  await fetch(url, { method: "POST", body: '{"input":"Go"}' });
+  await soon(() => expect(other.text.length).toBe(words * word.length));
+  expect(rooms.get("c1")!.pages.size).toBe(1);
 });
