@@ -105,7 +105,7 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   if (typeof jsonSchema?.input !== "function") throw noJsonSchema(vendor, source);
   try {
     const target = "draft-2020-12";
-    const options = libraryOptions[vendor];
+    const options = libraryOptions[vendor]?.(source as Partial<ZodSchema>);
     const exported = jsonSchema.input({ target, ...(options !== undefined && { libraryOptions: options }) });
     return vendor === "effect" ? changeAll(exported, withoutOpen) : exported;
   } catch (cause) {
@@ -159,15 +159,19 @@ function nextStep(vendor: string, source: object): string {
  * - arktype exports `{}` for a Date, a Map, a bigint. https://arktype.io/docs/configuration#fallback
  * - valibot refuses `v.trim()`, `v.check()`, two patterns. https://github.com/open-circle/valibot (to-json-schema)
  * - zod exports a string for a file, and no flags. https://zod.dev/json-schema#file-schemas
+ *
+ * `z.coerce.date()` takes the string that the model writes, and zod refuses to export it
+ * (https://github.com/colinhacks/zod/issues/4508). Before 4.5, it would export anything at all for a function here.
  */
-const libraryOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  arktype: { fallback: { date: foreign, domain: foreign, proto: foreign, symbolKey: foreign, unit: foreign } },
-  valibot: {
+const libraryOptions: Readonly<Record<string, (source: Partial<ZodSchema>) => Readonly<Record<string, unknown>>>> = {
+  arktype: () => ({ fallback: { date: foreign, domain: foreign, proto: foreign, symbolKey: foreign, unit: foreign } }),
+  valibot: () => ({
     overrideAction({ errors, valibotAction: { requirement }, jsonSchema: { pattern, ...rest } }: ValibotAction) {
       return errors && { ...rest, ...(pattern !== undefined && !hasFlags(requirement) && { pattern }) };
     },
-  },
-  zod: {
+  }),
+  zod: ({ _zod: own }) => ({
+    unrepresentable: own?.version.minor! >= 5 ? coercedDate : "throw",
     override({ zodSchema: { _zod }, jsonSchema }: ZodOverride): void {
       const { type, pattern, checks = [] } = _zod.def;
       if (type === "file") foreign({ code: type });
@@ -175,8 +179,13 @@ const libraryOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>
       delete jsonSchema["pattern"];
       delete jsonSchema["allOf"]; // of several patterns
     },
-  },
+  }),
 };
+
+function coercedDate({ zodSchema: { _zod } }: Pick<ZodOverride, "zodSchema">): JsonSchema | undefined {
+  const { type, coerce } = _zod.def;
+  return type === "date" && coerce === true ? { type: "string", format: "date-time" } : undefined;
+}
 
 function foreign({ code }: { readonly code: string }): never {
   throw new Error(`it holds a type that JSON has no value for (${code}).`);
@@ -188,13 +197,18 @@ interface ValibotAction {
   readonly jsonSchema: Record<string, unknown>;
 }
 
+interface ZodSchema {
+  readonly _zod: { readonly def: ZodDef; readonly version: { readonly minor: number } };
+}
+
 interface ZodOverride {
-  readonly zodSchema: { readonly _zod: { readonly def: ZodDef } };
+  readonly zodSchema: ZodSchema;
   readonly jsonSchema: Record<string, unknown>;
 }
 
 interface ZodDef {
   readonly type?: string;
+  readonly coerce?: boolean;
   readonly pattern?: unknown;
   readonly checks?: readonly { readonly _zod: { readonly def: ZodDef } }[];
 }

@@ -7,6 +7,8 @@ import * as zMini from "zod/mini";
 import { z as z3 } from "zod3";
 import { jsonSchema, toSchema, withReasons, type SchemaSource } from "../../src/schema/index.ts";
 import { zod3 } from "../../src/schema/zod3.ts";
+import { ToolBuffer } from "../../src/stream/buffer.ts";
+import { defineTool } from "../../src/tool/tool.ts";
 
 const properties = { city: { type: "string" }, days: { type: "number", default: 1 } };
 const expected = { type: "object", properties, required: ["city"] };
@@ -454,6 +456,43 @@ it("writes the open bounds of zod 3 as numbers", () => {
     share: { type: "number", minimum: 0, exclusiveMaximum: 1 },
     debt: { type: "number", exclusiveMaximum: 0 },
   });
+});
+
+it.each<[string, SchemaSource]>([
+  [
+    "4",
+    z.object({
+      at: z.coerce.date(),
+      end: z.coerce.date().optional(),
+      all: z.array(z.coerce.date()).default(() => [new Date(0)]),
+    }),
+  ],
+  [
+    "3",
+    zod3(
+      z3.object({
+        at: z3.coerce.date(),
+        end: z3.coerce.date().optional(),
+        all: z3.array(z3.coerce.date()).default(() => [new Date(0)]),
+      }),
+    ),
+  ],
+])("shows z.coerce.date() of zod %s as the string that it takes (zod#4508)", (_, source) => {
+  const schema = toSchema(source);
+  const date = { type: "string", format: "date-time" };
+  expect(schema.jsonSchema).toMatchObject({
+    properties: { at: date, end: date, all: { items: date, default: ["1970-01-01T00:00:00.000Z"] } },
+    required: ["at"],
+  });
+  const at = "2026-01-02T03:04:05Z";
+  const value = { at: new Date(at), all: [new Date(0)] };
+  expect(schema.validate({ at })).toEqual({ ok: true, value });
+  expect(schema.validate({ at: "soon" })).toMatchObject({ ok: false, issues: [{ path: ["at"] }] });
+  // A null for the optional one would be a date of 1970.
+  const buffer = new ToolBuffer([defineTool({ name: "plan", inputSchema: schema })]);
+  const argsTextDelta = JSON.stringify({ at, end: null });
+  expect(buffer.append({ name: "plan", argsTextDelta, done: true })).toMatchObject({ input: value });
+  expect(buffer.calls[0]!.outcome).not.toHaveProperty("input.end");
 });
 
 it("writes dates and bigints in a zod 3 schema as JSON has them", () => {
