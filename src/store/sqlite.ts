@@ -333,13 +333,13 @@ function create(database: DatabaseSync, path: string, busyTimeoutMs: number): vo
 function watchFiles(path: string): () => string | undefined {
   const stateOf = (end: string) => statSync(path + end, { throwIfNoEntry: false });
   const files = ["", "-wal"].flatMap((end) => {
-    const then = stateOf(end);
-    return then === undefined ? [] : [{ end, then }]; // in memory there are none
+    const opened = stateOf(end);
+    return opened === undefined ? [] : [{ end, opened }]; // in memory there are none
   });
   return () => {
-    const gone = files.find(({ end, then }) => {
+    const gone = files.find(({ end, opened }) => {
       const now = stateOf(end);
-      return now?.ino !== then.ino || now.dev !== then.dev;
+      return now?.ino !== opened.ino || now.dev !== opened.dev;
     });
     return gone && (gone.end === "" ? "file" : `${gone.end} file`);
   };
