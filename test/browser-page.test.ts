@@ -3,7 +3,6 @@ import { writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { get, type IncomingMessage, type Server } from "node:http";
 import { join } from "node:path";
-import { text as textOf } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -56,18 +55,18 @@ async function serverOfTheDocs(orchestrator: Orchestrator): Promise<string> {
   return urlOf(await startShared(orchestrator));
 }
 
-/** What the body of each route's answer is read from, once the run has been asked for. */
-const routes: Record<string, (orchestrator: Orchestrator) => Promise<ReadableStream<Uint8Array>>> = {
+/** Asks for a run, by each route. Hold on to the response: Node cancels the unread body of one that is collected. */
+const routes: Record<string, (orchestrator: Orchestrator) => Promise<Response>> = {
   async node(orchestrator) {
     const url = await urlOf(await start(orchestrator, ofNode));
     const body = JSON.stringify({ conversationId: "c1", input: "Go" });
-    return (await fetch(url, { method: "POST", body })).body!;
+    return fetch(url, { method: "POST", body });
   },
   async web(orchestrator) {
     const route = blocks.find((code) => code.includes("function POST"))!;
     const { POST } = await start(orchestrator, `${route}\nglobalThis.given.POST = POST;\n${shown}`);
     const body = JSON.stringify({ conversationId: "c1", input: "Go" });
-    return (await POST!(new Request("http://localhost/chat", { method: "POST", body }))).body!;
+    return POST!(new Request("http://localhost/chat", { method: "POST", body }));
   },
 };
 
@@ -206,6 +205,22 @@ it("what is approved on a page counts, though another call that was approved is 
   await soon(() => expect(page.said["status"]).toBe("completed"));
 });
 
+it("a page that is reloaded knows which calls it is to answer", async () => {
+  const call = { index: 0, id: "call_1", type: "function", function: { name: "locate", arguments: '{"exact":true}' } };
+  const model = replayModel(openaiChat, [
+    [choice({ tool_calls: [call] }), choice({}, "tool_calls")],
+    [choice({ content: "You are in Oslo." }), choice({}, "stop")],
+  ]);
+  const tools = [defineTool({ name: "locate", inputSchema: jsonSchema({ type: "object" }) })];
+  const url = await serverOfTheDocs(new Orchestrator({ model, tools, store: memoryStore() }));
+  const post = (body: object) => fetch(url, { method: "POST", body: JSON.stringify(body) });
+  await post({ input: "Where am I?" });
+  const page = openPage(url);
+  await soon(() => expect(page.said["calls"]).toMatchObject([{ name: "locate", input: { exact: true } }]));
+  await post({ toolResults: [{ toolCallId: page.said["calls"][0].id, result: "Oslo" }] });
+  await soon(() => expect(page.said).toMatchObject({ status: "completed", calls: [] }));
+});
+
 /** Says so many words; `said()` is how many of them were asked for. */
 function talkative(words: number, word: string) {
   let said = 0;
@@ -237,12 +252,12 @@ it.each(Object.keys(routes))(
     for (const reads of [true, false]) {
       const { model, said } = talkative(words, "x".repeat(4_096));
       const orchestrator = new Orchestrator({ model, store: memoryStore() });
-      const body = await routes[name]!(orchestrator);
+      const response = await routes[name]!(orchestrator);
       await soon(() => expect(said()).toBeGreaterThan(10));
       await standsStill(said);
       expect(said()).toBeLessThan(words);
-      if (reads) expect(await textOf(body)).toMatch(/"status":"completed"/);
-      else await body.cancel();
+      if (reads) expect(await response.text()).toMatch(/"status":"completed"/);
+      else await response.body!.cancel();
       const status = reads ? "completed" : "error";
       await soon(async () => expect(await orchestrator.get("c1")).toMatchObject({ status }));
     }
@@ -261,9 +276,8 @@ it.each(["node", "web", "shared"])("a connection on which nothing is said is kep
     },
   ]);
   const orchestrator = new Orchestrator({ model, store: memoryStore() });
-  const body =
-    name === "shared" ? (await fetch(await serverOfTheDocs(orchestrator))).body! : await routes[name]!(orchestrator);
-  const reader = body.getReader();
+  const response = name === "shared" ? fetch(await serverOfTheDocs(orchestrator)) : routes[name]!(orchestrator);
+  const reader = (await response).body!.getReader();
   onTestFinished(() => reader.cancel());
   const next = async () => new TextDecoder().decode((await reader.read()).value);
   while (!/I think|said/.test(await next()));
