@@ -1,5 +1,6 @@
 import { toStrictJsonSchema } from "openai/lib/transform";
 import { describe, expect, it } from "vitest";
+import { toSchema } from "../../src/schema/index.ts";
 import { lowerSchema } from "../../src/schema/lower.ts";
 import { functionSchema, strictFunctionSchema } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
@@ -311,4 +312,48 @@ it.each([
     expect(schema["description"]).toContain(`${keyword}: `);
     expect(losses.map(({ rule }) => rule)).toContain(`unsupported:${keyword}`);
   }
+});
+
+describe("unions within unions in strict mode", () => {
+  /** Three branches a level, each with a constant, and the next level beside them. */
+  const nested = (levels: number): JsonSchema =>
+    levels === 0
+      ? text
+      : object(
+          { base: text, next: nested(levels - 1) },
+          { anyOf: [0, 1, 2].map((k) => object({ k: { const: k } }, { required: ["k"] })) },
+        );
+
+  it("are all said where that is not too long", () => {
+    expect(lowerSchema(object({ a: nested(5) }), strictFunctionSchema()).losses).toEqual([]);
+  });
+
+  it("are said less exactly where they would multiply, and quickly", () => {
+    const begin = busyMs();
+    const lowered = lowerSchema(object({ a: nested(9) }), strictFunctionSchema());
+    expect(busyMs() - begin).toBeLessThan(1500);
+    expect(JSON.stringify(lowered.schema).length).toBeLessThan(100_000);
+    expect(lowered.losses[0]).toEqual({
+      tool: "",
+      path: "/properties/a",
+      rule: "spreadUnions",
+      message: "A union becomes one object with the properties of all 3 branches.",
+    });
+    // Still with all that a branch may have.
+    expect(lowered.schema).toMatchObject({
+      properties: { a: { type: ["object", "null"], required: ["base", "next", "k"], additionalProperties: false } },
+    });
+  });
+
+  it("may be behind references: an object that was closed around them would fit nothing", () => {
+    const schema = object(
+      { a: object({ id: text }, { required: ["id"], anyOf: [{ $ref: "#/$defs/U" }, object({ z: text })] }) },
+      { required: ["a"], $defs: { U: object({ m: text }, { anyOf: [{ required: ["m"] }, object({ y: text })] }) } },
+    );
+    const { schema: lowered, losses } = lowerSchema(schema, strictFunctionSchema());
+    expect(losses).toEqual([]);
+    expect(toSchema(lowered).validate({ a: { id: "1", m: "2" } })).toMatchObject({ ok: true });
+    expect(toSchema(lowered).validate({ a: { id: "1", m: null, y: "3" } })).toMatchObject({ ok: true });
+    expect(toSchema(lowered).validate({ a: { id: "1", m: null } })).toMatchObject({ ok: false });
+  });
 });

@@ -126,7 +126,9 @@ const completeBranches: Rewrite = {
     // Unions within unions would multiply.
     if (copied.includes('"anyOf"') || branches.length * copied.length > 10_000) return node;
     let isExact = true;
-    const complete = spreadUnions.apply(node, { ...context, lose: () => void (isExact = false) });
+    const lose = () => void (isExact = false);
+    // References stay: elsewhere in this mode they may have siblings.
+    const complete = spreadUnions.apply(node, { ...context, lose, resolve: () => undefined });
     return isExact ? complete : node;
   },
 };

@@ -1,7 +1,7 @@
 import { literals } from "../fits.ts";
 import { getOwn, isRecord, sameValue, typeOfValue } from "../json.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
-import { ANNOTATIONS, binding, typeOfKeyword } from "../subschemas.ts";
+import { ANNOTATIONS, binding, eachSubschema, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
@@ -91,13 +91,22 @@ function target(node: JsonSchema | boolean, resolve: RewriteContext["resolve"]):
   return typeof node["$ref"] === "string" ? resolve(node["$ref"]) : node;
 }
 
+/** No provider takes as many. */
+const MAX_SPREAD = 5_000;
+
+/** How many references may be replaced by the unions they point to: they multiply, and may lead back to themselves. */
+const MAX_REPLACED = 50;
+const replaced = new WeakMap<JsonSchema, number>();
+
 /**
  * Moves the siblings of an `anyOf` into each branch, if they have a type: it is complete then, and can be closed alone.
- * A branch of another type fits nothing and is left out.
+ * A branch of another type fits nothing and is left out. Unions within the siblings multiply: where they are too many,
+ * the outer ones become one object, with a loss.
  */
 export const spreadUnions: Rewrite = {
   name: "spreadUnions",
-  apply(node, { lose, isRoot }) {
+  apply(node, context) {
+    const { lose, isRoot, root, resolve } = context;
     const types = typesOf(node);
     const branches = branchesOf(node, "anyOf").filter(
       (one) => typeof one === "boolean" || !areApart(types, typesOf(one)),
@@ -105,16 +114,39 @@ export const spreadUnions: Rewrite = {
     const beside = binding(without(node, ["anyOf", "$defs", "definitions"]));
     const isTyped = types.length > 0 || isObjectNode(node);
     if (branches.length === 0 || beside.length === 0 || !isTyped) return node;
+    if (sizeOnceSpread(node) > MAX_SPREAD) {
+      const { type = "object" } = node;
+      return isObjectNode(node) ? { ...flattenRootUnion.apply(node, context), type } : node;
+    }
+    const clash = lossOf(lose, "anyOf and in a branch");
+    const unionBehind = (branch: JsonSchema): JsonSchema => {
+      const found = target(branch, resolve) ?? {};
+      const count = replaced.get(root) ?? 0;
+      if (typeof branch["$ref"] !== "string" || !("$ref" in found || "anyOf" in found) || count > MAX_REPLACED)
+        return branch;
+      replaced.set(root, count + 1);
+      return unionBehind(mergeSchemas(without(branch, ["$ref"]), without(found, ["$defs", "definitions"]), clash));
+    };
     const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
     const spread = branches.map((branch) => {
       if (typeof branch === "boolean") return branch ? shared : false;
-      if (typeof branch["$ref"] === "string") return { allOf: [branch, shared] };
-      return mergeSchemas(branch, shared, lossOf(lose, "anyOf and in a branch"));
+      const part = unionBehind(branch);
+      return typeof part["$ref"] === "string" ? { allOf: [part, shared] } : mergeSchemas(part, shared, clash);
     });
     const rest = { ...without(node, beside), anyOf: spread };
     return isRoot ? { type: "object", ...rest } : rest;
   },
 };
+
+/** How many subschemas a node has when the siblings of each union in it have been copied. */
+function sizeOnceSpread(node: JsonSchema): number {
+  let [inBranches, beside] = [0, 1];
+  eachSubschema(node, (child, _, keyword) => {
+    if (keyword === "anyOf") inBranches += sizeOnceSpread(child);
+    else beside += sizeOnceSpread(child);
+  });
+  return inBranches + beside * Math.max(branchesOf(node, "anyOf").length, 1);
+}
 
 /**
  * Turns a union at the root into one object, for dialects that want a plain object there: all properties of all
@@ -131,7 +163,7 @@ export const flattenRootUnion: Rewrite = {
     const branches = leavesOf(rest, resolve, clash);
     const objects = branches.filter(mayBeObject);
     if (branches.length !== 1) {
-      lose(`A union at the root becomes one object with the properties of all ${branches.length} branches.`);
+      lose(`A union becomes one object with the properties of all ${branches.length} branches.`);
     }
     const flat = {
       ...without(node, binding(node)),
