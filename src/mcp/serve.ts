@@ -32,7 +32,7 @@ export interface ServeMcpOptions {
   readonly limits?: Partial<Pick<Limits, "maxArgumentsLength" | "maxDepth">> | undefined;
   /**
    * How large a result may be as JSON, structure and text together, in bytes; instead of a larger one the client gets
-   * an error. Default 8 MiB: over stdio, clients end the whole connection at a message of 8 or 10 MiB.
+   * an error. Default 8 MB: over stdio, clients end the whole connection at a message of 8 or 10 MiB.
    */
   readonly maxResultBytes?: number | undefined;
 }
@@ -138,7 +138,7 @@ const SERVER_NEEDED =
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
   checkOptionNames("mcpHandlers()", options, OPTIONS);
-  const { execute = executeHere, maxResultBytes = 8 * 1024 * 1024 } = options;
+  const { execute = executeHere, maxResultBytes = 8_000_000 } = options;
   const limits = resolveLimits(options.limits);
   for (const tool of offered(tools).values()) checkServable(tool); // reports mistakes in the set immediately
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };
