@@ -180,6 +180,52 @@ describe("outside of Node", () => {
     );
   });
 
+  it("runs are streamed and stopped where signals cannot be combined, as in Vercel's edge runtime", async () => {
+    const code = await bundle(`
+      import { defineTool } from "./src/index.ts";
+      import { textJson } from "./adapters/text-json/index.ts";
+      import { ApprovalService } from "./src/execute/index.ts";
+      import { Orchestrator } from "./src/run/index.ts";
+      import { memoryStore } from "./src/store/index.ts";
+      export async function run() {
+        const store = memoryStore();
+        const tools = [defineTool({ name: "ask", inputSchema: { type: "object" }, needsApproval: true, execute: () => 1 })];
+        const approvals = new ApprovalService({ store, tools });
+        const texts = ["Hello", '<tool_call>{"name":"ask","arguments":{}}</tool_call>', "Never"];
+        const stop = new AbortController();
+        const model = textJson("hermes").model(async function* ({ signal }) {
+          const text = texts.shift();
+          if (text === "Never") await new Promise((_, fail) => {
+            signal.addEventListener("abort", () => fail(signal.reason));
+            stop.abort();
+          });
+          yield text;
+        });
+        const runs = new Orchestrator({ model, tools, store, approvals });
+        const types = [];
+        for await (const event of runs.stream({ input: "Go", signal: new AbortController().signal })) types.push(event.type);
+        const asked = await runs.run({ conversationId: "c", input: "Go", signal: stop.signal });
+        const decisions = [{ id: asked.pendingApprovals[0].id, decision: "approve" }];
+        const stopped = await runs.resume("c", { approvals: decisions, signal: stop.signal });
+        const late = await runs.resume("c", { signal: stop.signal });
+        return JSON.stringify([types.at(-1), asked.status, stopped.error.code, late.error.code]);
+      }
+    `);
+    const globals = {
+      ...webGlobals(),
+      DOMException,
+      AbortSignal: { timeout: (ms: number) => AbortSignal.timeout(ms) },
+    };
+    const sandbox = createContext(globals, { codeGeneration: { strings: false, wasm: false } });
+    runInContext(code, sandbox);
+    expect(JSON.parse(await (runInContext("bundle.run()", sandbox) as Promise<string>))).toEqual([
+      "run.ended",
+      "awaiting_approval",
+      "aborted",
+      "aborted",
+    ]);
+  });
+
   it("modules load, and what they make is made, where a worker may not wait, ask or draw random values", async () => {
     const code = await bundle(`
       import { defineTool, ToolRegistry } from "./src/index.ts";

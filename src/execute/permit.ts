@@ -1,4 +1,3 @@
-import { isToolError } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
 import { aborted, type ActionEntry, type Call } from "./call.ts";
@@ -201,17 +200,15 @@ async function waitForDecision(
   const unwatch = await ledger.watch(actionId, () => void look().catch(() => {}));
   try {
     await look().catch(() => {});
-    const stop = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
-    return await approvals!.await(request.id, { timeoutMs, signal: stop });
+    const decided = () => approvals!.await(request.id, { timeoutMs, signal: over.signal });
+    // If nobody waits any more, the request stays.
+    return (await unlessAborted(decided, signal)) ?? request;
   } catch (error) {
-    if (over.signal.aborted) {
-      const now = await approvals!.get(request.id);
-      return now?.status === "approved" || now?.status === "denied" ? now : undefined;
-    }
-    // Nobody waits any more; the request stays.
-    if (isToolError(error) && error.code === "aborted") return request;
-    throw error;
+    if (!over.signal.aborted) throw error;
+    const now = await approvals!.get(request.id);
+    return now?.status === "approved" || now?.status === "denied" ? now : undefined;
   } finally {
+    over.abort();
     await unwatch();
   }
 }

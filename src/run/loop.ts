@@ -9,6 +9,7 @@ import { Answers } from "./answers.ts";
 import { addUse, callsLeft, overBudget, tooManyCalls } from "./budgets.ts";
 import { resultMessages, type Settled } from "./calls.ts";
 import type { Checkpoint, HeadChange } from "./checkpoint.ts";
+import { eitherSignal } from "./either-signal.ts";
 import type { CallRecord, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
 import type { RunDeps } from "./options.ts";
@@ -51,7 +52,7 @@ export type Loop = ReturnType<typeof createLoop>;
 export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunContext, inbox: Inbox, tell: Emit) {
   const { model, tools, executor, store, approvals, limits, maxCutTurns, retryDelayMs } = deps;
   /** Fires if the caller gives up, or another process takes over. */
-  const signal = context.signal === undefined ? checkpoint.lost : AbortSignal.any([checkpoint.lost, context.signal]);
+  const signal = eitherSignal(checkpoint.lost, context.signal);
   /** The calls of the last turn, as they were read, and the schedule in which they run. */
   let uses: ReadonlyMap<string, ToolUse> = new Map();
   let schedule: Schedule | undefined;

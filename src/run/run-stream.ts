@@ -1,4 +1,5 @@
 import type { Tool } from "../tool/tool.ts";
+import { eitherSignal } from "./either-signal.ts";
 import type { Emit, OrchestrationResult, RunEvent, ToolResultInput } from "./types.ts";
 
 /** The events of a run as they happen, to be iterated once, and its result. */
@@ -29,7 +30,7 @@ export function openStream(
 ): RunStream {
   const leave = new AbortController();
   /** When it fires, the run is to end: then nobody waits for a reader any more. */
-  const signal = given === undefined ? leave.signal : AbortSignal.any([leave.signal, given]);
+  const signal = eitherSignal(leave.signal, given);
   let events: RunEvent[] = [];
   let next = 0;
   let isOver = false;

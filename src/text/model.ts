@@ -55,7 +55,7 @@ export function textModel(
   };
 }
 
-function speak(speaker: TextSpeaker, { messages, signal, runId }: ModelRequest, instructions: string | undefined) {
+function speak(speaker: TextSpeaker, { messages, runId }: ModelRequest, instructions: string | undefined) {
   if (typeof speaker === "function") {
     const ask = async (abort: AbortSignal) => {
       const source = await speaker({ instructions, messages, signal: abort });
@@ -68,7 +68,7 @@ function speak(speaker: TextSpeaker, { messages, signal, runId }: ModelRequest, 
   const turn = speaker.open({
     messages: messages.map((message) => messageFor(speaker, message)),
     instructions,
-    signal: signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
+    signal: closing.signal,
     runId,
   });
   const ask = async (abort: AbortSignal) => {
