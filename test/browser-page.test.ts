@@ -55,6 +55,13 @@ async function serverOfTheDocs(orchestrator: Orchestrator): Promise<string> {
   return urlOf(await startShared(orchestrator));
 }
 
+/** The route that takes a `Request` and returns a `Response`. */
+async function startWeb(orchestrator: Orchestrator): Promise<(request: Request) => Promise<Response>> {
+  const route = blocks.find((code) => code.includes("function POST"))!;
+  const { POST } = await start(orchestrator, `${route}\nglobalThis.given.POST = POST;\n${shown}`);
+  return POST!;
+}
+
 /** Asks for a run, by each route. Hold on to the response: Node cancels the unread body of one that is collected. */
 const routes: Record<string, (orchestrator: Orchestrator) => Promise<Response>> = {
   async node(orchestrator) {
@@ -63,10 +70,9 @@ const routes: Record<string, (orchestrator: Orchestrator) => Promise<Response>> 
     return fetch(url, { method: "POST", body });
   },
   async web(orchestrator) {
-    const route = blocks.find((code) => code.includes("function POST"))!;
-    const { POST } = await start(orchestrator, `${route}\nglobalThis.given.POST = POST;\n${shown}`);
+    const POST = await startWeb(orchestrator);
     const body = JSON.stringify({ conversationId: "c1", input: "Go" });
-    return POST!(new Request("http://localhost/chat", { method: "POST", body }));
+    return POST(new Request("http://localhost/chat", { method: "POST", body }));
   },
 };
 
@@ -323,4 +329,42 @@ it("a page that does not read is let go, and harms no other one", async () => {
   await fetch(url, { method: "POST", body: '{"input":"Go"}' });
   await soon(() => expect(other.text.length).toBe(words * word.length));
   expect(rooms.get("c1")!.pages.size).toBe(1);
+});
+
+it("a route answers, and ends the run whose page has gone, also where signals cannot be combined", async () => {
+  // Vercel's edge runtime, in which such a route may run.
+  vi.stubGlobal("AbortSignal", {});
+  const hang = async function* () {
+    yield choice({ content: "Once upon a time" });
+    await new Promise(() => {});
+  };
+  const model = replayModel(openaiChat, [
+    Response.json({ choices: [{ message: { content: "Hello." }, finish_reason: "stop" }] }),
+    hang,
+    hang,
+  ]);
+  const orchestrator = new Orchestrator({ model, store: memoryStore() });
+  const POST = await startWeb(orchestrator);
+  const ask = (conversationId: string, signal: AbortSignal | null = null) => {
+    const body = JSON.stringify({ conversationId, input: "Hello" });
+    return POST(new Request("http://localhost/chat", { method: "POST", body, signal }));
+  };
+
+  const text = await (await ask("c1")).text();
+  expect(text).toContain('data: {"type":"text-delta","delta":"Hello."}');
+  expect(text).toContain('"type":"run.ended","status":"completed"');
+
+  const gone = new AbortController();
+  const cut = (await ask("c2", gone.signal)).body!.getReader();
+  const left = (await ask("c3")).body!.getReader();
+  for (const reader of [cut, left]) for (let at = 0; at < 2; at++) expect((await reader.read()).done).toBe(false);
+  gone.abort();
+  await left.cancel();
+  const rest = async () => {
+    while (!(await cut.read()).done);
+  };
+  await expect(rest()).rejects.toThrow(/abort/);
+  for (const id of ["c2", "c3"]) {
+    await soon(async () => expect(await orchestrator.get(id)).toMatchObject({ error: { code: "aborted" } }));
+  }
 });
