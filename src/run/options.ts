@@ -19,7 +19,7 @@ export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
   readonly tools?: ToolSource<T> | undefined;
   /** Where runs are kept. Processes that share it share the runs. */
   readonly store: Store;
-  /** Runs the internal tools. Default: one over `tools`, `store` and `approvals`. */
+  /** Runs the internal tools, and has all of them. Default: one over `tools`, `store` and `approvals`. */
   readonly executor?: ToolExecutor | undefined;
   /** Who is asked for approval. Default: the executor's service, since the executor is the one that asks. */
   readonly approvals?: Approvals | undefined;
@@ -77,6 +77,7 @@ export function depsOf(options: OrchestratorOptions) {
   const limits = { ...budgets, maxSteps };
   checkLimits(limits);
   const known = knownTools(tools);
+  if (executor !== undefined) checkTools(known, executor);
   return {
     model,
     tools: known,
@@ -95,6 +96,16 @@ export function depsOf(options: OrchestratorOptions) {
 
 function internalOf(known: KnownTools): ToolSource {
   return { tools: () => known.all().filter(({ mode }) => mode === "internal") };
+}
+
+/** Otherwise only the model would hear of it: that there is no such tool. */
+function checkTools(offered: KnownTools, executor: ToolExecutor): void {
+  const names = new Set(executor.tools().map(({ name }) => name));
+  const missing = offered.all().find(({ mode, name }) => mode === "internal" && !names.has(name));
+  if (missing === undefined) return;
+  throw new TypeError(
+    `new Orchestrator() is to offer ${missing.name}, which its executor does not have: give it to both.`,
+  );
 }
 
 function checkParts(options: OrchestratorOptions): void {

@@ -437,6 +437,11 @@ describe("run()", () => {
     expect(() => new Orchestrator({ model, store, validateResults: "yes" } as never)).toThrow(/validateResults/);
     expect(() => new Orchestrator({ model, store, approvals: {} } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, executor: {} } as never)).toThrow(TypeError);
+    const executor = new ToolExecutor({ tools: [], store });
+    const { tool } = counted("look");
+    expect(() => new Orchestrator({ model, store, executor, tools: [external("ask"), tool] })).toThrow(
+      "new Orchestrator() is to offer look, which its executor does not have: give it to both.",
+    );
     const orchestrator = new Orchestrator({ model, store });
     await expect(orchestrator.run({})).rejects.toThrow(TypeError);
     await expect(orchestrator.run({ input: 5 as never })).rejects.toThrow(TypeError);
