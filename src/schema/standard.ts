@@ -105,8 +105,9 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   if (typeof jsonSchema?.input !== "function") throw noJsonSchema(vendor, source);
   try {
     const target = "draft-2020-12";
-    const options = libraryOptions[vendor]?.(source as Partial<ZodSchema>);
-    const exported = jsonSchema.input({ target, ...(options !== undefined && { libraryOptions: options }) });
+    const { version } = (source as Partial<ZodSchema>)._zod ?? {};
+    const options = { ...libraryOptions[vendor], ...((version?.minor ?? 0) > 4 && { unrepresentable: coercedDate }) };
+    const exported = jsonSchema.input({ target, libraryOptions: options });
     return vendor === "effect" ? changeAll(exported, withoutOpen) : exported;
   } catch (cause) {
     throw notAllSaid(vendor, messageOf(cause), { cause });
@@ -159,19 +160,15 @@ function nextStep(vendor: string, source: object): string {
  * - arktype exports `{}` for a Date, a Map, a bigint. https://arktype.io/docs/configuration#fallback
  * - valibot refuses `v.trim()`, `v.check()`, two patterns. https://github.com/open-circle/valibot (to-json-schema)
  * - zod exports a string for a file, and no flags. https://zod.dev/json-schema#file-schemas
- *
- * `z.coerce.date()` takes the string that the model writes, and zod refuses to export it
- * (https://github.com/colinhacks/zod/issues/4508). Before 4.5, it would export anything at all for a function here.
  */
-const libraryOptions: Readonly<Record<string, (source: Partial<ZodSchema>) => Readonly<Record<string, unknown>>>> = {
-  arktype: () => ({ fallback: { date: foreign, domain: foreign, proto: foreign, symbolKey: foreign, unit: foreign } }),
-  valibot: () => ({
+const libraryOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  arktype: { fallback: { date: foreign, domain: foreign, proto: foreign, symbolKey: foreign, unit: foreign } },
+  valibot: {
     overrideAction({ errors, valibotAction: { requirement }, jsonSchema: { pattern, ...rest } }: ValibotAction) {
       return errors && { ...rest, ...(pattern !== undefined && !hasFlags(requirement) && { pattern }) };
     },
-  }),
-  zod: ({ _zod: own }) => ({
-    unrepresentable: own?.version.minor! >= 5 ? coercedDate : "throw",
+  },
+  zod: {
     override({ zodSchema: { _zod }, jsonSchema }: ZodOverride): void {
       const { type, pattern, checks = [] } = _zod.def;
       if (type === "file") foreign({ code: type });
@@ -179,9 +176,13 @@ const libraryOptions: Readonly<Record<string, (source: Partial<ZodSchema>) => Re
       delete jsonSchema["pattern"];
       delete jsonSchema["allOf"]; // of several patterns
     },
-  }),
+  },
 };
 
+/**
+ * `z.coerce.date()` takes the string that the model writes, and zod refuses to export it
+ * (https://github.com/colinhacks/zod/issues/4508). Not for zod before 4.5, which does not ask, and exports anything at all.
+ */
 function coercedDate({ zodSchema: { _zod } }: Pick<ZodOverride, "zodSchema">): JsonSchema | undefined {
   const { type, coerce } = _zod.def;
   return type === "date" && coerce === true ? { type: "string", format: "date-time" } : undefined;

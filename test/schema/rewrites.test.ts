@@ -670,25 +670,6 @@ table("spreadUnions", [
       },
     }),
   ],
-  [
-    "puts it into the branches of a union that a branch refers to",
-    spreadUnions,
-    object(
-      { a: object({ id: str }, { anyOf: [{ $ref: "#/$defs/A" }, object({ y: num })] }) },
-      { $defs: { A: { $ref: "#/$defs/B" }, B: { anyOf: [object({ x: num }), { $ref: "#/$defs/C" }] }, C: object({}) } },
-    ),
-    object(
-      {
-        a: {
-          anyOf: [
-            { anyOf: [object({ x: num, id: str }), { allOf: [{ $ref: "#/$defs/C" }, object({ id: str })] }] },
-            object({ y: num, id: str }),
-          ],
-        },
-      },
-      { $defs: { A: { $ref: "#/$defs/B" }, B: { anyOf: [object({ x: num }), { $ref: "#/$defs/C" }] }, C: object({}) } },
-    ),
-  ],
 ]);
 
 table("flattenRootUnion", [

@@ -82,7 +82,9 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       refsAlone,
       oneOfToAnyOf,
       spreadUnions,
-      // For what spreadUnions has put next to a reference.
+      // For what spreadUnions has put next to a reference: to a union, mostly to none.
+      foldAllOf,
+      spreadUnions,
       foldAllOf,
       flattenRootUnion,
       // One of two merged properties may have been a reference.
@@ -126,9 +128,7 @@ const completeBranches: Rewrite = {
     // Unions within unions would multiply.
     if (copied.includes('"anyOf"') || branches.length * copied.length > 10_000) return node;
     let isExact = true;
-    const lose = () => void (isExact = false);
-    // References stay: elsewhere in this mode they may have siblings.
-    const complete = spreadUnions.apply(node, { ...context, lose, resolve: () => undefined });
+    const complete = spreadUnions.apply(node, { ...context, lose: () => void (isExact = false) });
     return isExact ? complete : node;
   },
 };

@@ -91,22 +91,19 @@ function target(node: JsonSchema | boolean, resolve: RewriteContext["resolve"]):
   return typeof node["$ref"] === "string" ? resolve(node["$ref"]) : node;
 }
 
-/** No provider takes as many. */
+/** In subschemas: no provider takes as many. */
 const MAX_SPREAD = 5_000;
-
-/** How many references may be replaced by the unions they point to: they multiply, and may lead back to themselves. */
-const MAX_REPLACED = 50;
-const replaced = new WeakMap<JsonSchema, number>();
 
 /**
  * Moves the siblings of an `anyOf` into each branch, if they have a type: it is complete then, and can be closed alone.
  * A branch of another type fits nothing and is left out. Unions within the siblings multiply: where they are too many,
- * the outer ones become one object, with a loss.
+ * the outer ones become one object, with a loss. Run {@link foldAllOf} and this again after it, for what is put next to
+ * a reference to another union.
  */
 export const spreadUnions: Rewrite = {
   name: "spreadUnions",
   apply(node, context) {
-    const { lose, isRoot, root, resolve } = context;
+    const { lose, isRoot } = context;
     const types = typesOf(node);
     const branches = branchesOf(node, "anyOf").filter(
       (one) => typeof one === "boolean" || !areApart(types, typesOf(one)),
@@ -118,20 +115,11 @@ export const spreadUnions: Rewrite = {
       const { type = "object" } = node;
       return isObjectNode(node) ? { ...flattenRootUnion.apply(node, context), type } : node;
     }
-    const clash = lossOf(lose, "anyOf and in a branch");
-    const unionBehind = (branch: JsonSchema): JsonSchema => {
-      const found = target(branch, resolve) ?? {};
-      const count = replaced.get(root) ?? 0;
-      if (typeof branch["$ref"] !== "string" || !("$ref" in found || "anyOf" in found) || count > MAX_REPLACED)
-        return branch;
-      replaced.set(root, count + 1);
-      return unionBehind(mergeSchemas(without(branch, ["$ref"]), without(found, ["$defs", "definitions"]), clash));
-    };
     const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
     const spread = branches.map((branch) => {
       if (typeof branch === "boolean") return branch ? shared : false;
-      const part = unionBehind(branch);
-      return typeof part["$ref"] === "string" ? { allOf: [part, shared] } : mergeSchemas(part, shared, clash);
+      if (typeof branch["$ref"] === "string") return { allOf: [branch, shared] };
+      return mergeSchemas(branch, shared, lossOf(lose, "anyOf and in a branch"));
     });
     const rest = { ...without(node, beside), anyOf: spread };
     return isRoot ? { type: "object", ...rest } : rest;
