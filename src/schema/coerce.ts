@@ -1,5 +1,5 @@
 import { copyOf, put, type Container } from "../json/container.ts";
-import { changedLiteral, exceedsDepth, isHuge, jsonIn, repairJson } from "../json/index.ts";
+import { changedLiteral, exceedsDepth, isHuge, jsonIn } from "../json/index.ts";
 import {
   conjunction,
   contentOf,
@@ -56,21 +56,16 @@ function hasOptional(node: unknown): boolean {
 
 /**
  * Converts a value to the type that the schema asks for, if its text states it plainly: `"5"` for a number, `"true"`
- * for a boolean, `"[1,2]"` or `"{}"` for a container, mended if need be, a single value for an array of it. What already
- * fits stays; `null` and `""` are never interpreted; a number that would lose digits stays a string.
+ * for a boolean, `"[1,2]"` or `"{}"` for a container, a single value for an array of it. What already fits stays;
+ * `null` and `""` are never interpreted; a number that would lose digits stays a string.
  */
 export function coerce(value: unknown, schema: JsonSchema): Coerced {
   return rewrite(value, schema, false);
 }
 
-/** With what texts have been read as: each alternative of a union may ask. */
-interface Rewriting extends Walk {
-  readonly read: Map<string, unknown>;
-}
-
 /** Drops nulls, or converts values. */
 function rewrite(value: unknown, schema: JsonSchema, dropsNulls: boolean): Coerced {
-  const walk: Rewriting = { root: schema, steps: 200_000, value, read: new Map() };
+  const walk: Walk = { root: schema, steps: 200_000, value };
   const repairs: Coercion[] = [];
   return unlessTooMuch(() => ({ value: visit(value, [schema], []), repairs }), { value, repairs: [] });
 
@@ -181,15 +176,14 @@ function isOptional(key: string | number, parts: Parts): boolean {
   return typeof key === "string" && isListed(key, parts) && !parts.some((part) => requiredOf(part).includes(key));
 }
 
-function convertPlainly(value: unknown, given: Parts, walk: Rewriting, atRoot: boolean): unknown {
+function convertPlainly(value: unknown, given: Parts, walk: Walk, atRoot: boolean): unknown {
   const isTyped = given.some((part) => typesOf(part) !== undefined);
   // Arguments are an object unless their schema says text: one that lists properties need not name the type.
   const parts = isTyped ? given : atRoot && unionsOf(given).length === 0 ? OBJECT : [];
   const isTaken = (one: unknown) => takes(parts, typeOfValue(one));
   if (value === null || value === "" || isTaken(value)) return value;
   if (typeof value === "string") {
-    if (!walk.read.has(value)) walk.read.set(value, readPlainly(value));
-    const read = walk.read.get(value);
+    const read = readPlainly(value);
     if (read !== undefined && isTaken(read)) return read;
     if (/^\s*\[/.test(value)) return value; // meant as a list, not as an item of one
   }
@@ -226,18 +220,18 @@ function digitsOf(number: string): string {
 /** JSON inside a string has not passed any limit yet. */
 const MAX_CONTAINER_DEPTH = 128;
 
-function readContainer(text: string): unknown {
-  if (exceedsDepth(text, MAX_CONTAINER_DEPTH)) return undefined;
-  const json = jsonIn(text) === undefined ? mended(text) : text;
-  const value = jsonIn(json);
-  return value !== undefined && changedLiteral(json) === undefined ? value : undefined;
+function readContainer(given: string): unknown {
+  if (exceedsDepth(given, MAX_CONTAINER_DEPTH)) return undefined;
+  const text = jsonIn(given) === undefined ? withEscapes(given) : given;
+  const value = jsonIn(text);
+  return value !== undefined && changedLiteral(text) === undefined ? value : undefined;
 }
 
-/**
- * Encoded twice, a line break is often escaped only once: https://github.com/earendil-works/pi/issues/8521. `[abc]` may
- * be a text as well.
- */
-function mended(text: string): string {
-  const outcome = /^\s*(?:\{|\[\s*["'[{])/.test(text) ? repairJson(text) : undefined;
-  return outcome?.ok === true ? outcome.text : "";
+/** In JSON that was encoded twice, line breaks are often escaped once: https://github.com/earendil-works/pi/issues/8521 */
+function withEscapes(json: string): string {
+  let isIn = false; // in a string
+  return json.replaceAll(/\\[^]|["\n\r\t]/g, (found) => {
+    if (found === '"') isIn = !isIn;
+    return isIn && found < " " ? JSON.stringify(found).slice(1, -1) : found;
+  });
 }

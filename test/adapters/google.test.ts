@@ -757,9 +757,18 @@ describe("assistantMessage", () => {
   it("takes an empty signature for none, as all that is empty beside a text or a call", async () => {
     const unsigned = { thoughtSignature: "", partMetadata: null } as object;
     const { turn } = await readChunks([
-      chunk([{ text: "Let me", thought: true, ...unsigned }, { text: "", ...unsigned }]),
+      chunk([
+        { text: "Let me", thought: true, ...unsigned },
+        { text: "", ...unsigned },
+      ]),
       chunk([{ text: "Lou", ...unsigned }]),
-      chunk([{ text: "der.", ...unsigned }, { ...call({ name: "set_volume", args: { level: 1 } }), ...unsigned }], "STOP"),
+      chunk(
+        [
+          { text: "der.", ...unsigned },
+          { ...call({ name: "set_volume", args: { level: 1 } }), ...unsigned },
+        ],
+        "STOP",
+      ),
     ]);
     expect(partsOf(turn)).toEqual([
       { text: "Let me", thought: true },
