@@ -166,7 +166,7 @@ export class EventLog {
   #tailOf(runId: string): Tail {
     let tail = this.#tails.get(runId);
     if (tail === undefined) {
-      if (this.#tails.size >= MAX_TAILS) this.#dropIdle();
+      this.#makeRoom();
       this.#tails.set(
         runId,
         (tail = {
@@ -182,12 +182,21 @@ export class EventLog {
     return tail;
   }
 
-  #dropIdle(): void {
-    for (const [runId, { waiting }] of this.#tails) if (waiting === 0) this.#tails.delete(runId);
+  /** Drops the oldest runs that are idle: if one of them goes on, its events are read again. */
+  #makeRoom(): void {
+    let size = 0;
+    // A run of which nothing is known takes memory too.
+    for (const { told } of this.#tails.values()) size += 100 + told.size;
+    for (const [runId, { told, waiting }] of this.#tails) {
+      if (size < MAX_SIZE || waiting > 0) continue;
+      this.#tails.delete(runId);
+      size -= 100 + told.size;
+    }
   }
 }
 
-const MAX_TAILS = 1_000;
+/** In events. */
+const MAX_SIZE = 100_000;
 const RECENT = 100;
 
 async function isOfCourse(): Promise<boolean> {
