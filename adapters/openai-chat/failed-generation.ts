@@ -9,9 +9,8 @@ import type { WireError } from "./wire.ts";
  * @see https://console.groq.com/docs/tool-use
  */
 export function failedGeneration(error: WireError | string): { name: string | undefined; args: string } | undefined {
-  if (typeof error === "string" || error.code !== "tool_use_failed") return undefined;
-  const text = error.failed_generation;
-  if (typeof text !== "string") return undefined;
+  const { code, failed_generation: text } = error as WireError;
+  if (code !== "tool_use_failed" || typeof text !== "string") return undefined;
   return fromJson(text) ?? fromMarkup(text) ?? { name: undefined, args: text };
 }
 
@@ -27,9 +26,6 @@ function fromJson(text: string) {
 }
 
 function fromMarkup(text: string) {
-  const name = /<function[=(]\s*([\w.:-]+)/.exec(text);
-  if (name === null) return undefined;
-  const from = text.indexOf("{", name.index);
-  const to = text.lastIndexOf("}");
-  return { name: name[1], args: from < 0 || to < from ? "" : text.slice(from, to + 1) };
+  const call = /<function[=(]\s*([\w.:-]+)[^{]*(\{.*\})?/s.exec(text);
+  return call === null ? undefined : { name: call[1], args: call[2] ?? "" };
 }

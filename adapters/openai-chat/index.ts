@@ -10,6 +10,7 @@ import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type Reading, type ReadOptions } from "../../src/read/index.ts";
 import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
+import { isObject } from "../../src/wire/field.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -123,13 +124,12 @@ function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> 
 
 /** Choices that contain a message, whole or in pieces. `choices[].text` is the older API of plain completions. */
 function recognizes(event: unknown): boolean {
-  if (typeof event !== "object" || event === null) return false;
+  if (!isObject(event)) return false;
   const { object, choices } = event as WireEvent;
   if (object === "chat.completion" || object === "chat.completion.chunk") return true;
   if (!Array.isArray(choices)) return false;
   if (choices.length === 0) return object === "" || object === undefined;
-  return choices.some((choice: unknown) => {
-    if (typeof choice !== "object" || choice === null || "text" in choice) return false;
-    return "delta" in choice || "message" in choice;
-  });
+  return choices.some(
+    (choice: unknown) => isObject(choice) && !("text" in choice) && ("delta" in choice || "message" in choice),
+  );
 }

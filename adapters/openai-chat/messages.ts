@@ -35,9 +35,6 @@ export function assistantMessage(
   const native = (turn.native ?? {}) as NativeMessage;
   const legacy = turn.calls.find(isLegacy);
   const calls = turn.calls.filter((call) => call !== legacy);
-  const said = !isBlank(turn.text) || turn.refusal !== "" || native.audio !== undefined || native.content !== undefined;
-  if (!said && turn.calls.length === 0) return [];
-
   const message: ChatCompletionAssistantMessageParam = {
     role: "assistant",
     content: contentOf(turn, native, reasoning),
@@ -150,13 +147,12 @@ function contentOf(
   // "text content blocks must contain non-whitespace text": https://github.com/anomalyco/opencode/issues/31259
   const text = isBlank(turn.text) ? null : turn.text;
   if (native.content === undefined) return text;
-  let parts: readonly WirePart[] = native.content;
-  // The list starts with the first list that came; text that is missing at its front came before it, as plain text.
-  const listed = parts.reduce((length, part) => length + (isThought(part) ? 0 : (textOf(part.text) ?? "").length), 0);
+  const list = native.content;
+  // It starts with the first list that came; text that is missing at its front came before it, as plain text.
+  const listed = list.reduce((length, part) => length + (isThought(part) ? 0 : (textOf(part.text) ?? "").length), 0);
   // The turn has less text than the list if calls were found in that text.
   const before = turn.text.slice(0, Math.max(0, turn.text.length - listed));
-  if (before !== "") parts = [{ type: "text", text: before }, ...parts];
-  parts = parts.filter((part) =>
+  const parts = [{ type: "text", text: before } as WirePart, ...list].filter((part) =>
     isThought(part) ? reasoning : part.type !== "text" || !isBlank(textOf(part.text) ?? ""),
   );
   if (parts.every(({ type }) => type === "text")) return text;

@@ -67,7 +67,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       if (!parser.#started || parser.#inThought) return false;
       if (parser.#over || !parser.#isRead(0)) return true;
       parser.#endsInSound = false;
-      if (piece !== "") parser.#speak(piece);
+      parser.#speak(piece);
       return true;
     },
   };
@@ -79,7 +79,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       if (!parser.#started) return false;
       if (parser.#over || !parser.#isRead(0)) return true;
       parser.#endsInSound = false;
-      if (piece !== "") parser.#call(index, undefined, undefined, piece, undefined, false);
+      parser.#call(index, undefined, undefined, piece, undefined, false);
       return true;
     },
   };
@@ -122,11 +122,11 @@ export class ChatParser implements Parser<WireEvent | string> {
    * The client throws an `APIError` with the error of the chunk. The helper `chat.completions.stream()` throws instead
    * of giving the last chunk if a strict tool, or a response format, was cut.
    */
-  thrown(error: unknown): WireEvent | undefined {
-    const cut = error instanceof Error ? CUT_BY_HELPER.get(error.message) : undefined;
+  thrown(error: unknown): WireEvent {
+    const { message, error: said = null } = (error ?? {}) as { message?: string; error?: WireEvent["error"] };
+    const cut = CUT_BY_HELPER.get(message);
     if (cut !== undefined) return { choices: [{ index: this.#choice, message: {}, finish_reason: cut }] };
-    const said = isObject(error) ? (error as { error?: unknown }).error : undefined;
-    return isError(said) ? { error: said } : undefined;
+    return { error: said };
   }
 
   #end(): void {
@@ -210,15 +210,16 @@ export class ChatParser implements Parser<WireEvent | string> {
     const google = extra?.google;
     const isMarked = google?.thought === true;
     if (message.content) this.#content(message.content, reasoned, told, isMarked);
-    if (typeof message.refusal === "string" && message.refusal !== "" && !told.refusal) this.#refusal(message.refusal);
+    this.#refusal(message.refusal, told);
     const { tool_calls: calls } = message;
     if (isObject(calls) && !told.calls)
       this.#toolCalls((Array.isArray(calls) ? calls : [calls]) as WireToolCall[], whole);
     if (isObject(message.function_call)) this.#functionCall(message.function_call, whole);
     const results = message.provider_specific_fields?.mcp_call_results;
     if (Array.isArray(results)) for (const result of results) if (isObject(result)) this.#ran(result);
-    const { id, expires_at: expiresAt } = message.audio ?? {};
-    if (typeof id === "string" && id !== "") this.native.audio = { id };
+    const { id: audioId, expires_at: expiresAt } = message.audio ?? {};
+    const id = textOf(audioId);
+    if (id !== undefined) this.native.audio = { id };
     this.#endsInSound = typeof expiresAt === "number";
     // It goes back without the mark of thoughts, as the content does.
     if (isObject(extra) && !(isMarked && isNothing(google.thought_signature)))
@@ -233,12 +234,14 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   #speak(text: string): void {
+    if (text === "") return;
     this.#came.text = true;
     this.#sink.text(text);
     if (this.native.content !== undefined) mergePart(this.native.content, { type: "text", text });
   }
 
-  #refusal(text: string): void {
+  #refusal(text: unknown, told: Told): void {
+    if (typeof text !== "string" || text === "" || told.refusal) return;
     this.#came.refusal = true;
     this.#sink.refusal(text);
   }
@@ -246,8 +249,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean, told: Told, isMarked: boolean): void {
     if (typeof content === "string") {
       const answer = isMarked || this.#inThought ? this.#answerOf(content, isMarked, reasoned) : content;
-      if (answer !== "" && !told.text) this.#speak(answer);
-      return;
+      if (!told.text) this.#speak(answer);
     }
     if (!Array.isArray(content)) return;
     for (const part of content as readonly WirePart[]) {
@@ -258,8 +260,8 @@ export class ChatParser implements Parser<WireEvent | string> {
       } else if (typeof part.text === "string" && part.text !== "") {
         this.#came.text = true;
         this.#sink.text(part.text);
-      } else if (typeof part.refusal === "string" && part.refusal !== "" && !told.refusal) {
-        this.#refusal(part.refusal);
+      } else {
+        this.#refusal(part.refusal, told);
       }
     }
   }
@@ -357,8 +359,7 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   #finish(choice: WireChoice, word: string): void {
     this.#endsInSound = false;
-    const native = choice.native_finish_reason;
-    const message = typeof native === "string" && native !== "" ? native : undefined;
+    const message = textOf(choice.native_finish_reason);
     if (message !== undefined) this.native.native_finish_reason = message;
     // "" on a chunk is not an end: some servers send it with each one. In a whole response it is the reason they gave.
     if (word === "" && isObject(choice.delta)) return;
@@ -401,7 +402,7 @@ const NO_FINISH =
   "The stream ended before the provider ended the turn: it has a usage, but no finish_reason. If all streams of this server end so, read its bytes, as asResponse() gives them: their [DONE] is an end.";
 
 /** `LengthFinishReasonError` and `ContentFilterFinishReasonError` of the `openai` package, by their messages. */
-const CUT_BY_HELPER = new Map([
+const CUT_BY_HELPER = new Map<string | undefined, string>([
   ["Could not parse response content as the length limit was reached", "length"],
   ["Could not parse response content as the request was rejected by the content filter", "content_filter"],
 ]);
@@ -427,11 +428,10 @@ const KNOWN = new Set(["index", "id", "type", "function", "custom", "providerExe
 /** Everything else on an entry belongs to the call and goes back with it: `extra_content` holds Gemini's signature. */
 function extrasOf(entry: WireToolCall, base: Readonly<Record<string, unknown>> | undefined) {
   let extras: Record<string, unknown> | undefined;
-  if (entry.type === BUILTIN) extras = { ...base, type: BUILTIN };
+  if (entry.type === BUILTIN) extras = { type: BUILTIN };
   for (const key in entry) {
-    if (KNOWN.has(key)) continue;
     const value = (entry as Record<string, unknown>)[key];
-    if (value === null || value === undefined || value === "") continue;
+    if (KNOWN.has(key) || isNothing(value) || value === "") continue;
     (extras ??= { ...base })[key] = value;
   }
   return extras ?? base;
