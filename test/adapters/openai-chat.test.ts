@@ -185,10 +185,19 @@ describe("openaiChat.parser()", () => {
     expect(finish?.[2] ?? null).toBe(reason === null ? null : word);
   });
 
-  it("keeps the word of the server behind a gateway as the message", () => {
-    const native = { choices: [{ index: 0, delta: {}, finish_reason: "stop", native_finish_reason: "end_turn" }] };
-    expect(said([native]).at(-1)).toEqual(["finish", "stop", "stop", "end_turn"]);
-  });
+  it.each([
+    ["end_turn", "end_turn", "end_turn"],
+    ["stop", undefined, "stop"],
+    ["", undefined, undefined],
+    [null, undefined, undefined],
+  ])(
+    "keeps the word of the server behind a gateway as the message: %j",
+    async (native_finish_reason, message, kept) => {
+      const event: ChatEvent = { choices: [{ index: 0, delta: {}, finish_reason: "stop", native_finish_reason }] };
+      expect(said([event]).at(-1)).toEqual(["finish", "stop", "stop", message]);
+      expect((await read([event])).native).toEqual(kept === undefined ? {} : { native_finish_reason: kept });
+    },
+  );
 
   it("takes an empty finish_reason of a whole response for an end", () => {
     const whole = { object: "chat.completion", choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "" }] };
@@ -258,6 +267,45 @@ describe("openaiChat.parser()", () => {
       whole({ content: "Hi", reasoning_content: "Hm.", ...hidden }) as ChatEvent,
     ]);
     expect(openaiChat.assistantMessage(signed)).toMatchObject([{ content: "Hi", reasoning_content: "Hm.", ...hidden }]);
+  });
+
+  it.each([true, false])("repeats nothing of a list that came in pieces and then as a whole: %j", async (hasText) => {
+    const thought = { type: "thinking", thinking: [{ type: "text", text: "Hm." }] };
+    const detail = { type: "reasoning.text", text: "Hm.", index: 0 };
+    const content = [thought, { type: "text", text: "Hi" }];
+    const message = { role: "assistant", content, reasoning_details: [detail] };
+    const turn = await read([
+      delta({ reasoning_details: [detail], content: [thought] }),
+      ...(hasText ? [delta({ content: [content[1]] })] : []),
+      { object: "chat.completion", choices: [{ index: 0, message, finish_reason: "stop" }] } as unknown as ChatEvent,
+    ]);
+    expect([turn.reasoning, turn.text]).toEqual(["Hm.", "Hi"]);
+    expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content, reasoning_details: [detail] }]);
+  });
+
+  it("takes a custom call for one where the field of functions is filled, too", async () => {
+    const custom = { id: "c_1", type: "custom", custom: { name: "write_sql", input: "drop" } };
+    const turn = await read([calls({ index: 0, ...custom, function: { name: "", arguments: "" } }), end], [writeSql]);
+    expect(turn.calls).toMatchObject([{ name: "write_sql", argsText: "drop", outcome: { input: "drop" } }]);
+  });
+
+  it("keeps what comes with a later piece of a call", async () => {
+    const extra_content = { google: { thought_signature: "c2ln" } };
+    const piece = { index: 0, function: { arguments: "{}" }, extra_content };
+    const turn = await read([calls(call(0, "")), calls(piece), end]);
+    expect(messageOf(turn).tool_calls).toMatchObject([{ id: "call_0", extra_content }]);
+  });
+
+  it.each([
+    { tool_calls: [{ index: 0, type: "function", function: { name: "", arguments: "" } }] },
+    { tool_calls: [{ index: 0, id: "", function: { name: null, arguments: null } }] },
+    { function_call: { name: "", arguments: "" } },
+    { function_call: { name: null, arguments: null } },
+    { audio: { id: "", data: "" } },
+  ])("takes fields without a value for nothing: %j", async (fields) => {
+    const turn = await read([delta({ content: "x", ...fields }), delta({ content: "y", ...fields }, "stop")]);
+    expect([turn.error, turn.text, turn.calls]).toEqual([undefined, "xy", []]);
+    expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: "xy" }]);
   });
 
   it("runs a custom tool once that came in pieces and then as a whole", async () => {
@@ -382,6 +430,12 @@ describe("openaiChat.parser()", () => {
     ["an error of Groq's, which stops the stream", delta({ content: "x" }, null, { x_groq: { error: "No." } }), "No."],
     ["an error in an error", { error: { detail: "d", error: { message: "No." } } }, "No."],
     ["an error without a wrapper", { object: "error", message: "No.", type: "BadRequestError" }, "No."],
+    // vLLM writes the text of the exception, and that of an assertion is empty.
+    [
+      "the same without a text",
+      { object: "error", message: "", type: "InternalServerError", param: null, code: 500 },
+      "The provider reported the error 500.",
+    ],
     ["an error with nothing but a message", { message: "No." }, "No."],
     ["an error with nothing but a detail", { detail: "No." }, "No."],
     ["a list of details", { detail: [{ loc: ["body", "tools"], msg: "No.", type: "value_error" }] }, "No."],
@@ -405,6 +459,11 @@ describe("openaiChat.parser()", () => {
     ],
     ["the same beside an empty list of choices", { choices: [], error_message: "No." }, "No."],
     ["an error that is only said to be one, beside its message", { error: true, message: "No." }, "No."],
+    [
+      "a status without a text",
+      { choices: null, base_resp: { status_code: 1008 } },
+      "The provider reported the error 1008.",
+    ],
     ["a status that is none of success", { choices: null, base_resp: { status_code: 1008, status_msg: "No." } }, "No."],
     // https://github.com/OpenRouterTeam/ai-sdk-provider/pull/428
     [
@@ -428,6 +487,16 @@ describe("openaiChat.parser()", () => {
       "an error with nothing but a type",
       { error: { type: "overloaded" } },
       "The provider reported the error overloaded.",
+    ],
+    [
+      "an error with a code and its kind",
+      { error: { message: "", type: "server_error", code: "model_overloaded" } },
+      "The provider reported the error model_overloaded.",
+    ],
+    [
+      "an error with neither",
+      { error: { status: "UNAVAILABLE" } },
+      "The provider reported an error without a message.",
     ],
   ])("fails at %s", (_, event, message) => {
     const [, error] = said([event as ChatEvent]).findLast(([what]) => what === "fail")!;
@@ -475,7 +544,11 @@ describe("openaiChat.parser()", () => {
   it.each([
     ["JSON", '{"name":"write_file","arguments":{"path":"a"}}', "write_file", '{"path":"a"}'],
     ["JSON with text in it", '{"name":"write_file","parameters":"{\\"path\\":"}', "write_file", '{"path":'],
+    ["JSON without arguments", '{"name":"write_file"}', "write_file", ""],
+    ["a list", '[{"name":"write_file","arguments":{"path":"a"}}]', "write_file", '{"path":"a"}'],
     ["markup", '<function=write_file={"path":"a"}</function>', "write_file", '{"path":"a"}'],
+    ["markup in lines", '{} <function(write_file)>\n{"path":\n"{a}"}\n</function>', "write_file", '{"path":\n"{a}"}'],
+    ["markup without arguments", "{} <function=write_file></function>", "write_file", ""],
     ["markup that was cut", '<function=write_file>{"path', "write_file", ""],
     ["prose", "I would rather not.", null, "I would rather not."],
   ])("reports a refused call that is %s, and never executes it", async (_, failed_generation, name, argsText) => {
@@ -485,6 +558,17 @@ describe("openaiChat.parser()", () => {
       { id: null, name, argsText, status: "rejected", released: false },
     ]);
     expect(turn.error?.code).toBe("provider_error");
+  });
+
+  // https://console.groq.com/docs/structured-outputs has the text of an answer there that is not a call.
+  it.each([
+    { code: "json_validate_failed", failed_generation: '{"name":"write_file","arguments":{}}' },
+    { code: "tool_use_failed" },
+    { code: "tool_use_failed", failed_generation: null },
+  ])("knows of no refused call from %j", async (fields) => {
+    const turn = await read([{ error: { message: "No.", ...fields } } as ChatEvent], [writeFile]);
+    expect(turn.calls).toEqual([]);
+    expect(turn.error?.message).toBe("No.");
   });
 
   it("reports a refused call with the keys that the model wrote, whatever was read before", async () => {
@@ -506,7 +590,9 @@ describe("openaiChat.parser()", () => {
     expect(turn.finishReason === "error" ? undefined : turn.finishReason).toBe(reason);
     expect(turn.error?.code).toBe(reason === undefined ? "connection_lost" : undefined);
     expect((await read(sound)).error?.code).toBe("connection_lost");
-    expect(openaiChat.assistantMessage(turn)).toMatchObject([{ audio: { id: "audio_1" } }]);
+    expect(openaiChat.assistantMessage(turn)).toMatchObject([
+      { content: turn.calls.length === 0 ? "" : null, audio: { id: "audio_1" } },
+    ]);
   });
 
   it("takes a function_call beside tool_calls for the same call", async () => {
@@ -646,6 +732,15 @@ describe("openaiChat.parser()", () => {
     expect(messageOf(turn)).toMatchObject({ content: "21 degrees.", tool_calls: [{ id: "call_1" }] });
   });
 
+  it("takes a result without an id for that of no call", async () => {
+    const mcp_call_results = [{ tool_call_id: null, result: "21" }, { result: "21" }];
+    const turn = await read([
+      calls(call(0, "{}")),
+      delta({ provider_specific_fields: { mcp_call_results } }, "tool_calls"),
+    ]);
+    expect([turn.calls, turn.providerToolCalls]).toMatchObject([[{ id: "call_0" }], []]);
+  });
+
   it("leaves calls to the server whose ids are numbers", async () => {
     const entry = { index: 0, id: 5, function: { name: "get_weather", arguments: '{"city":"Oslo"}' } };
     const mcp_call_results = [{ tool_call_id: 5, result: "21" }];
@@ -698,16 +793,56 @@ describe("openaiChat.parser()", () => {
     expect((await read([delta({ content: "<thought>a</thought>" }, "stop")])).text).toBe("<thought>a</thought>");
   });
 
+  it("reads a thought once that a gateway also has in a field of its own", async () => {
+    const extra_content = { google: { thought: true } };
+    const events = [
+      delta({ content: "<thought>Hm", reasoning_content: "Hm", extra_content }),
+      delta({ content: "</thought>" }),
+      delta({ content: "</thought> is a tag." }, "stop"),
+    ];
+    const turn = await read(events);
+    expect([turn.reasoning, turn.text]).toEqual(["Hm", "</thought> is a tag."]);
+    expect(openaiChat.assistantMessage(turn)).toEqual([
+      { role: "assistant", content: "</thought> is a tag.", reasoning_content: "Hm" },
+    ]);
+  });
+
   it("finds the end of Gemini's thoughts in bytes that are like those before", async () => {
     const line = (content: string, more: object = {}) => `data: ${JSON.stringify(delta({ content, ...more }))}\n\n`;
     const thought = line("<thought>Hm", { extra_content: { google: { thought: true } } });
-    const body = `${line("a").repeat(20)}${thought}${line("</thought>b").repeat(2)}data: [DONE]\n\n`;
+    const body = `${line("a").repeat(20)}${thought}${line("")}${line("</thought>b").repeat(2)}data: [DONE]\n\n`;
     const turn = await openaiChat.read(new Response(body)).done();
     expect([turn.reasoning, turn.text]).toEqual(["Hm", `${"a".repeat(20)}b</thought>b`]);
   });
 
+  it("knows that a cut answer in sound is cut, also where bytes are like those before", async () => {
+    const line = (fields: object) => `data: ${JSON.stringify(delta(fields))}\n\n`;
+    const piece = { tool_calls: [{ index: 0, function: { arguments: " " } }] };
+    const pieces = [{ content: "a" }, piece];
+    for (const fields of pieces) {
+      const begin = pieces.map((one) => line(one).repeat(20)).join("") + line({ audio: { id: "audio_1" } });
+      const turn = await openaiChat
+        .read(new Response(begin + line({ audio: { expires_at: 9 } }) + line(fields)))
+        .done();
+      expect(turn.error?.code).toBe("connection_lost");
+    }
+  });
+
+  it("reads a refusal that is a part of the content", async () => {
+    const message = { role: "assistant", content: [{ type: "refusal", refusal: "No." }] };
+    const turn = await read([{ choices: [{ index: 0, message, finish_reason: "stop" }] }]);
+    expect([turn.refusal, turn.text]).toEqual(["No.", ""]);
+  });
+
+  it("takes a whole response for what it says that ends with calls and has none", async () => {
+    const message = { role: "assistant", content: "Hi", tool_calls: [] };
+    const turn = await read([{ choices: [{ index: 0, message, finish_reason: "tool_calls" }] }]);
+    expect([turn.error, turn.text, turn.calls]).toEqual([undefined, "Hi", []]);
+  });
+
   it("survives events of any shape", async () => {
     const odd: unknown[] = [null, 5, [], {}, { choices: {} }, { choices: [null, 5, {}, { index: "x", delta: 5 }] }];
+    odd.push(delta({ content: [null, 5, "x", [], {}], reasoning_details: [null, 5] }));
     odd.push(delta({ content: { a: 1 }, reasoning: 5, tool_calls: "x", function_call: [], audio: 5, refusal: {} }));
     odd.push(calls(null as never, 5 as never, {}, { index: {}, id: {}, function: { name: {}, arguments: true } }), end);
     const turn = await read(odd as ChatEvent[], [getWeather]);
@@ -726,6 +861,15 @@ describe("openaiChat.assistantMessage()", () => {
     };
     const turn = await read([calls({ index: 0, ...search }), end]);
     expect(openaiChat.assistantMessage(turn)).toMatchObject([{ tool_calls: [search] }]);
+  });
+
+  it.each(["builtin_function", "custom"])("gives what else a call of type %s came with, as it came", async (type) => {
+    const input =
+      type === "custom" ? { custom: { name: "f", input: "x" } } : { function: { name: "f", arguments: "{}" } };
+    const extras = { extra_content: { google: { thought_signature: "EoMB" } } };
+    const sent = { id: "call_1", type, ...input, ...extras };
+    const turn = await read([calls({ index: 0, ...sent, caller: null, namespace: "" }), end]);
+    expect(messageOf(turn).tool_calls).toEqual([sent]);
   });
 
   it("gives the message of a turn with text and calls, ids and arguments as they came", async () => {
@@ -780,6 +924,11 @@ describe("openaiChat.assistantMessage()", () => {
     const extra_content = { google: { thought_signature: "c2ln" } };
     const turn = await read([delta({ content: "Hi", extra_content }, "stop")]);
     expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: "Hi", extra_content }]);
+    const later = await read([
+      delta({ content: "Hi", extra_content }),
+      delta({ content: "", extra_content: null }, "stop"),
+    ]);
+    expect(openaiChat.assistantMessage(later)).toEqual([{ role: "assistant", content: "Hi", extra_content }]);
   });
 
   it("gives reasoning back under the name under which it came, an empty one too", async () => {
@@ -795,7 +944,8 @@ describe("openaiChat.assistantMessage()", () => {
       delta({ content: null, reasoning_text: "Let me " }),
       delta({ content: null, reasoning_text: "see." }),
       calls({ index: 0, id: "c1", function: { name: "f", arguments: "{}" } }),
-      delta({ content: null, reasoning_opaque: "c2lnbmVk" }, "tool_calls"),
+      delta({ content: null, reasoning_opaque: "c2lnbmVk" }),
+      delta({ content: null, reasoning_opaque: null }, "tool_calls"),
     ]);
     expect(turn.reasoning).toBe("Let me see.");
     expect(openaiChat.assistantMessage(turn)).toMatchObject([
@@ -821,6 +971,14 @@ describe("openaiChat.assistantMessage()", () => {
     });
   });
 
+  it.each(["summary", "encrypted"])("gives Kimi's parts back without their index, also alone: %s", async (type) => {
+    const part = { type, [type]: "gAAA" };
+    const turn = await read([delta({ reasoning_details: [{ index: 0, ...part }] }), calls(call(0, "{}")), end]);
+    const message = messageOf(turn);
+    expect(message["reasoning_details"]).toEqual([part]);
+    expect(message["reasoning_content"]).toBe("");
+  });
+
   it("gives Kimi's parts back without the index of the stream, and with reasoning_content", async () => {
     const pieces = [
       { index: 0, type: "summary", summary: "Hm" },
@@ -841,6 +999,49 @@ describe("openaiChat.assistantMessage()", () => {
     const both = messageOf(await read([delta({ reasoning_content: "Hm, well." }), ...details, called, end]));
     expect(both["reasoning_details"]).toEqual(back);
     expect(both["reasoning_content"]).toBe("Hm, well.");
+  });
+
+  it.each([
+    [
+      "of different indexes",
+      [
+        { index: 0, text: "a" },
+        { index: 1, text: "b" },
+      ],
+      undefined,
+    ],
+    [
+      "of different ids",
+      [
+        { id: "rs_1", text: "a" },
+        { id: "rs_2", text: "b" },
+      ],
+      undefined,
+    ],
+    ["one of which has no id yet", [{ text: "a" }, { id: "rs_1", text: "b" }], [{ id: "rs_1", text: "ab" }]],
+    ["the later of which has no id", [{ id: "rs_1", text: "a" }, { text: "b" }], [{ id: "rs_1", text: "ab" }]],
+    [
+      "of which one is encrypted",
+      [{ text: "a" }, { data: "b3Bh" }, { text: "b" }, { text: "", data: "cXVl" }, { text: "c" }],
+      undefined,
+    ],
+    ["with text and a summary", [{ text: "a" }, { summary: "b" }], [{ text: "a", summary: "b" }]],
+  ])("keeps parts apart, or together, as the server would have sent them: %s", async (_, pieces, expected) => {
+    const typed = pieces.map((piece) => ({ type: "reasoning.text", ...piece }));
+    const turn = await read([...typed.map((piece) => delta({ reasoning_details: [piece] })), end]);
+    const back = expected?.map((part) => ({ type: "reasoning.text", ...part })) ?? typed;
+    expect((turn.native as NativeMessage).reasoning_details).toEqual(back);
+  });
+
+  it("changes nothing about the events, and no prototype, where it puts parts together", async () => {
+    const first = { type: "thinking", thinking: [{ type: "text", text: "a" }] };
+    const second = JSON.parse('{"type":"thinking","thinking":[{"type":"text","text":"b"}],"__proto__":{"evil":1}}');
+    const events = [delta({ content: [first] }), delta({ content: [second] }, "stop")];
+    const before = structuredClone(first);
+    const turn = await read(events);
+    const part = (turn.native as NativeMessage).content?.[0] as { evil?: unknown };
+    expect(part).toEqual({ type: "thinking", thinking: [{ type: "text", text: "ab" }] });
+    expect([first, part.evil]).toEqual([before, undefined]);
   });
 
   it("begins a new part after a signature", async () => {
@@ -907,6 +1108,21 @@ describe("openaiChat.assistantMessage()", () => {
       ],
     });
     expect(openaiChat.assistantMessage(late, { reasoning: false })[0]).toMatchObject({ content: "Well: 4" });
+  });
+
+  it("counts the text of a thought for none of the answer, where it looks for what stood before the list", async () => {
+    const list = [
+      { type: "thinking", text: "Hm, well." },
+      { type: "text", text: "4" },
+    ];
+    const turn = await read([delta({ content: "Well: " }), delta({ content: list }, "stop")]);
+    expect(messageOf(turn)).toMatchObject({ content: [{ type: "text", text: "Well: " }, ...list] });
+  });
+
+  it("gives parts back that have no text", async () => {
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } };
+    const turn = await read([delta({ content: [image] }, "stop")]);
+    expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: [image] }]);
   });
 
   // https://github.com/databricks/appkit/pull/559
@@ -1230,6 +1446,15 @@ describe("openaiChat.tools()", () => {
     expect(() => functionFor(union, { onLoss: "throw" })).toThrow(/flattenRootUnion/);
   });
 
+  it("has the description of a schema for a tool of free text without one, whose schema is not sent", () => {
+    const described = (type: string) =>
+      openaiChat.tools([
+        defineTool({ name: "f", inputSchema: jsonSchema({ type, description: "SQL." } as JsonSchema) }),
+      ]);
+    expect(described("string")).toEqual([{ type: "custom", custom: { name: "f", description: "SQL." } }]);
+    expect(described("object")[0]).not.toHaveProperty("function.description");
+  });
+
   it("reports what free text cannot say", () => {
     const tool = defineTool({ name: "t", inputSchema: jsonSchema({ type: "string", maxLength: 3 }) });
     expect(() => openaiChat.tools([tool], { onLoss: "throw" })).toThrow(/maxLength/);
@@ -1285,6 +1510,24 @@ describe("openaiChat.toolChoice()", () => {
       parallel_tool_calls: false,
     });
   });
+});
+
+it.each<[unknown, boolean]>([
+  [null, false],
+  ["[DONE]", false],
+  [{}, false],
+  [{ object: "chat.completion", choices: null }, true],
+  [{ object: "chat.completion.chunk", choices: [] }, true],
+  [{ object: "text_completion", choices: [] }, false],
+  // Azure, first: what its filter says of the prompt.
+  [{ id: "", object: "", choices: [], prompt_filter_results: [] }, true],
+  [{ choices: [], usage: {} }, true],
+  [{ choices: [null, { index: 0, delta: {} }] }, true],
+  [{ choices: [{ index: 0, message: {} }] }, true],
+  [{ choices: [{ index: 0, text: "x", message: {} }] }, false],
+  [{ choices: [{ index: 0 }, "delta", null] }, false],
+])("recognizes %j: %j", (event, expected) => {
+  expect(openaiChat.recognizes(event)).toBe(expected);
 });
 
 describe("openaiChat.endpoint", () => {
