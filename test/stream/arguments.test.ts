@@ -448,6 +448,18 @@ describe("hostile paths", () => {
   });
 });
 
+// Models write Python, too: what closes the root for a reader of JSON stands in a string.
+it.each([true, false])(
+  "are not closed by a bracket in a string of single quotes, looked at or not: %j",
+  (isLookedAt) => {
+    const args = read(["{'a': '}"]);
+    if (isLookedAt) expect(args.partial).toBeDefined();
+    expect(args.isClosed).toBe(false);
+    args.append("', 'b': 1}");
+    expect(args.finish("syntax")).toEqual({ ok: true, value: { a: "}", b: 1 } });
+  },
+);
+
 describe("limits", () => {
   const limits = { maxArgumentsLength: 100, maxDepth: 3 };
   it.each<[title: string, steps: Step[]]>([
@@ -485,7 +497,7 @@ describe("limits", () => {
     const args = read([`{"a":"${"x".repeat(50)}`], limits);
     expect(args.partial).toEqual({ a: "x".repeat(50) });
     args.append("y".repeat(60));
-    for (let n = 0; n < 1000; n++) args.append("z".repeat(100));
+    for (let n = 0; n < 1000; n++) expect(args.append("z".repeat(100))).toBe("");
     args.merge({ b: 1 });
     args.patch([{ path: ["c"], value: 1 }]);
     expect(args.text).toBe("");
