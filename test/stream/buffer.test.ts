@@ -60,11 +60,19 @@ describe("a call by hand", () => {
     expect(buffer.end("tool-use").map((use) => (use as ToolUse).input)).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
+  it("keeps a name that comes with every piece, though twice it would be the name of another tool", () => {
+    const twice = defineTool({ name: "anythinganything", inputSchema: jsonSchema({ type: "object" }) });
+    const buffer = new ToolBuffer([anything, twice]);
+    buffer.append(call("anything", '{"a":', { done: undefined }));
+    expect(buffer.append(call("anything", "1}"))).toMatchObject({ name: "anything", input: { a: 1 } });
+  });
+
   it("is handed out when it is complete, with all that is known of it", () => {
     const buffer = new ToolBuffer(tools, { runId: "run-1" });
     expect(buffer.append({ id: "call_1", turnIndex: 0, callIndex: 0, name: "get_weather" })).toBeUndefined();
     expect(buffer.append({ callIndex: 0, argsTextDelta: '{"city":"Os' })).toBeUndefined();
     expect(buffer.partial("run-1-0-0")).toEqual({ city: "Os" });
+    expect(buffer.partial("run-1-0-1")).toBeUndefined();
     expect(buffer.current?.outcome).toBeUndefined();
     expect(buffer.append({ callIndex: 0, argsTextDelta: 'lo"}', metadata: { signature: "s" } })).toBeUndefined();
     expect(buffer.added).toBe('lo"}');
@@ -789,6 +797,14 @@ describe("a call with the id of another, where ids are unique", () => {
     expect(buffer.calls).toHaveLength(1);
   });
 
+  it("runs once though another one with its id came between", () => {
+    const buffer = new ToolBuffer(tools, { uniqueIds: true });
+    const sent = ['{"n":1}', '{"n":2}', '{"n":2}', '{"n":1}'];
+    const outcomes = sent.map((args, callIndex) => buffer.append(call("anything", args, { callIndex })));
+    expect(outcomes.map((outcome) => outcome instanceof ToolUse)).toEqual([true, true, false, false]);
+    expect(buffer.calls.map(({ position }) => position)).toEqual([0, 1]);
+  });
+
   it.each([
     ["anything", '{"n":1}'],
     ["anything", '{"id":"x"}'],
@@ -799,6 +815,14 @@ describe("a call with the id of another, where ids are unique", () => {
 });
 
 describe("retract()", () => {
+  it("takes no other call with it that waits to be handed out, when it is removed", () => {
+    const buffer = new ToolBuffer(tools, { runId: "run" });
+    expect(buffer.append(call("anything", '{"n":1}', { done: undefined }))).toBeUndefined();
+    expect(buffer.append(call("anything", '{"n":2}', { id: "b", callIndex: 1 }))).toMatchObject({ id: "a" });
+    expect(buffer.retract("run-0-0")).toMatchObject({ id: "a" });
+    expect(buffer.next()).toMatchObject({ id: "b" });
+  });
+
   it("takes a call out, and what still comes for it is nobody's", () => {
     const buffer = new ToolBuffer(tools, { runId: "r" });
     buffer.append({ callIndex: 0, id: "a", name: "anything", argsTextDelta: "{" });
