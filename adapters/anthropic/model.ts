@@ -168,7 +168,6 @@ function withoutLost(messages: MessageParam[]): MessageParam[] {
     for (const block of blocks) if ("tool_use_id" in block) answered.add(block.tool_use_id);
     for (const block of blocks) if (!goesOn && isServerCall(block) && !answered.has(block.id)) lost.add(block.id);
   }
-  if (lost.size === 0) return messages;
   const isLost = (block: ContentBlockParam) => isServerCall(block) && lost.has(block.id);
   return messages.flatMap((message): MessageParam[] => {
     const { content } = message;
