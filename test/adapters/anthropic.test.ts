@@ -799,6 +799,28 @@ describe("the history", () => {
     expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [thinking, { type: "tool_use" }] }]);
   });
 
+  it("keeps signed thinking of a turn that was cut after it, since its signature shows that it is whole", async () => {
+    const thinking = { type: "thinking", thinking: "Hm.", signature: "EqABsigned==" };
+    for (const rest of [end("max_tokens"), []]) {
+      const { turn } = await readEvents([start, open(0, thinking), close(0), ...text(1, "Hi"), ...rest]);
+      expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [thinking, { type: "text", text: "Hi" }] }]);
+    }
+  });
+
+  it("leaves out a result that was begun and not ended, and its call with it", async () => {
+    const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} };
+    const result = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] };
+    const { turn } = await readEvents([
+      start,
+      ...text(0, "Hi"),
+      open(1, search),
+      json(1, '{"query": "x"}'),
+      close(1),
+      open(2, result),
+    ]);
+    expect(anthropic.assistantMessage(turn)).toEqual([{ role: "assistant", content: [{ type: "text", text: "Hi" }] }]);
+  });
+
   // "The final block in an assistant message cannot be `thinking`": https://github.com/tailcallhq/forgecode/issues/3071
   it.each([
     { type: "thinking", thinking: "Hm.", signature: "EqABsigned==" },
@@ -968,7 +990,7 @@ describe("the history", () => {
   it("refuses a turn that it has not read, or not to its end", async () => {
     const { bytes } = loadFixture("anthropic", "one-call");
     const { turn } = anthropic.read(iterate([bytes]));
-    expect(() => anthropic.assistantMessage(turn)).toThrow(TypeError);
+    expect(() => anthropic.assistantMessage(turn)).toThrow(/^assistantMessage\(\) takes a turn .* read to its end/);
   });
 
   it("refuses to answer while a call is running", async () => {
@@ -1492,7 +1514,7 @@ describe("the container of code at the provider", () => {
     const whole = { type: "message", content: [], container: { id: "container_2" }, stop_reason: "end_turn" };
     const last = anthropic.parse(whole).at(-1);
     expect(last?.type === "finish" && anthropic.container(last.turn)).toEqual({ container: "container_2" });
-    expect(anthropic.container(await anthropic.read(sse([])).done())).toEqual({});
+    expect(anthropic.container(await anthropic.read(sse([])).done())).toStrictEqual({});
   });
 
   /** What the client sends for the second turn of a run whose first one ended so. */
