@@ -9,7 +9,7 @@ import type { WirePart } from "./wire.ts";
  */
 export function mergePart(list: WirePart[], piece: WirePart): void {
   const last = list.at(-1);
-  if (!continues(last, piece)) {
+  if (last === undefined || !continues(last, piece)) {
     list.push(copy(piece));
   } else {
     extend(last, piece);
@@ -37,12 +37,12 @@ export function partText({ text, summary, thinking }: WirePart): string {
   const said = text ?? summary ?? thinking;
   if (typeof said === "string") return said;
   return Array.isArray(said)
-    ? said.map((part: WirePart | string | null) => textOf(isObject(part) ? part.text : part)).join("")
+    ? said.map((part: WirePart | string | null) => textOf(isObject(part) ? part.text : part) ?? "").join("")
     : "";
 }
 
-function continues(last: WirePart | string | undefined, piece: WirePart): last is WirePart {
-  // The first one, or in a list of texts.
+function continues(last: WirePart | string, piece: WirePart): boolean {
+  // In a list of texts.
   if (!isObject(last) || last.type !== piece.type || (last.index ?? null) !== (piece.index ?? null)) return false;
   if (last.id && piece.id && last.id !== piece.id) return false;
   if (last.signature || "data" in last || "data" in piece) return false;
@@ -53,7 +53,7 @@ function extend(last: WirePart, piece: WirePart): void {
   const whole = last as Record<string, unknown>;
   for (const key of Object.keys(piece)) {
     const more = piece[key];
-    if (isNothing(more) || key === "__proto__") continue;
+    if (more === null || more === undefined || key === "__proto__") continue;
     const before = whole[key];
     if (TEXT.has(key) && typeof more === "string") whole[key] = typeof before === "string" ? before + more : more;
     else if (TEXT.has(key) && Array.isArray(more) && Array.isArray(before)) {
