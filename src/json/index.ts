@@ -1,13 +1,7 @@
 export { jsonIn, objectIn, parseJson } from "./parse.ts";
 export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts";
-export {
-  createJsonParser,
-  createTwinParser,
-  type JsonChange,
-  type JsonParser,
-  type JsonState,
-  type TwinParser,
-} from "./parser.ts";
+export { createJsonParser, createTwinParser } from "./parser.ts";
+export type { JsonChange, JsonParser, JsonState, TwinParser } from "./types.ts";
 export { repairJson } from "./repair.ts";
 export { closedByItself, isAmidObject, isClosedRoot } from "./broken.ts";
 export { emptiedMessage, isEmptied, isPlainObject } from "./emptied.ts";
