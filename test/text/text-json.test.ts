@@ -532,9 +532,9 @@ describe("arguments that go on as they began", () => {
     ["kimi", "<|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>@<|tool_call_end|>"],
     ["dsml", '<|DSML|invoke name="write_file">@</|DSML|invoke>'],
   ])("are no second copy of them, in any pieces: %s", async (name, text) => {
-    for (const [first, second] of [
+    for (const [first, second, input] of [
       ["{", '{"path": "a", "content": "b"}'],
-      ["{", '{"path": "a", "content": "b"}}'],
+      ["{", '{"path": "a", "content": "b"}}', { path: "a", content: "b" }], // one object in a second pair of braces
       [written, `${written}'b'}}`],
       [`${written}"b", `, `${written}"b", "mode": "append"}`],
     ] as const) {
@@ -542,8 +542,9 @@ describe("arguments that go on as they began", () => {
       for (const pieces of [[head + first + second + tail], [head + first, second + tail]]) {
         const { turn } = await readText(textJson(name), pieces, sharedTools);
         expect(turn.calls.map(({ name: called }) => called)).toEqual(["write_file"]);
-        expect(turn.calls[0]!.outcome).not.toBeInstanceOf(ToolUse);
-        expect(turn.calls[0]!.argsText).toContain(first + second.slice(0, 20));
+        const { outcome, argsText } = turn.calls[0]!;
+        expect(outcome instanceof ToolUse ? outcome.input : undefined).toEqual(input);
+        expect(argsText).toContain(first + second.slice(0, 20));
       }
     }
   });
