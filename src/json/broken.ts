@@ -135,9 +135,6 @@ class BrokenReader {
   readonly #owed: number[] = [];
   readonly #edits: Edit[] = [];
   #unknownEscape: string | undefined;
-  /** The next end of a comment, and of a line: each is looked up once. */
-  #starSlash = -1;
-  #newline = -1;
   /** How much of the text after quotes may still be examined: one comment can follow many of them. */
   #left: number;
 
@@ -348,14 +345,15 @@ class BrokenReader {
       if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09 || code === 0xfeff) {
         at++;
       } else if (code === SLASH && text.charCodeAt(at + 1) === STAR) {
-        if (this.#starSlash < at + 2) this.#starSlash = indexOrEnd(text, "*/", at + 2);
-        at = this.#starSlash + 2;
+        const end = indexOrEnd(text, "*/", at + 2) + 2;
+        this.#left -= end - at;
+        at = end;
       } else if (code === SLASH && text.charCodeAt(at + 1) === SLASH) {
-        if (this.#newline < at) this.#newline = indexOrEnd(text, "\n", at);
-        this.#left -= this.#newline - at;
+        const end = indexOrEnd(text, "\n", at);
+        this.#left -= end - at;
         // With a quote that has no partner, it belongs to a string, behind a quote in it: `"5" // tall",`.
-        if (text.slice(at, this.#newline).split(/(?<!\\)"/).length % 2 === 0) return at;
-        at = this.#newline;
+        if (text.slice(at, end).split(/(?<!\\)"/).length % 2 === 0) return at;
+        at = end;
       } else {
         return at;
       }

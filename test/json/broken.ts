@@ -52,6 +52,7 @@ export const BROKEN: readonly (readonly [name: string, text: string, value: unkn
   ["escaped apostrophes, and one in a word", `{"a": "it's \\'hi\\'"}`, { a: "it's 'hi'" }],
   ["an underscore escaped in a key", `{"video\\_id": 1, 'user\\_id': 2}`, { video_id: 1, user_id: 2 }],
   ["quotes in code before a comment of that code", '{"code": "x = "a" // set"\n}', { code: 'x = "a" // set' }],
+  ["a key like a comment, behind one", '{"a": "say "b""// c\n"// d": 1\n}', { a: 'say "b"', "// d": 1 }],
   ["an object in a string", '{"code": "f({"a": 1, "b": [2]})"}', { code: 'f({"a": 1, "b": [2]})' }],
   ["lines of an object in a string", '{"body": "{\\n  "a": 1,\\n  "b": 2\\n}"}', { body: '{\n  "a": 1,\n  "b": 2\n}' }],
   [
@@ -97,6 +98,7 @@ export const HOPELESS: readonly (readonly [name: string, text: string])[] = [
   ["two values", '{"a": 1,}{"a": 2}'],
   ["two lines of values", '{"a": 1,}\n{"a": 2}'],
   ["a lone quote before what looks like a comment", '{"a": "5" // tall",\n"b": 1}'],
+  ["a comment that ends before another one", '{"a": "say "b"" /* c */ "/* d"\n*/}'],
   ["a missing quote before what looks like a comment", '{"a": [\n"b",\n//c/d"\n]}'],
   ["a comma on the wrong side of a quote", '{"a": "b,"\n"c": 1}'],
   ["a comma on the wrong side of a quote in a list", '["a,"\n"b"]'],
