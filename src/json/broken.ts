@@ -80,7 +80,7 @@ const PREAMBLE = /^\s*(?:```[a-z]*\s*)?((?:\{\s*(?=\{)){0,8})/i;
  * end mark of a call (`</tool_call>`).
  * One at a time: a regular expression that repeats an alternation runs out of stack after some ten million repetitions.
  */
-const AFTERWORD = /[\s}\],;]+|```|<[|\uff5c/][^<>\s]{1,32}>/y;
+const AFTERWORD = /[\s}\],;]+|```|<[|\uff5c/][^<>{}\s]{1,32}>/y;
 
 /** A bare word: a number, a literal, or text that was not quoted. No quotes, brackets or other punctuation. */
 const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;

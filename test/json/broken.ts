@@ -163,6 +163,7 @@ export const HOPELESS: readonly (readonly [name: string, text: string])[] = [
   ["a mark that begins another call", '{"a": 1}<tool_call>{"a": 2}'],
   ["a mark that is not whole", '{"a": 1}</tool_ca'],
   ["a brace before the object that is not closed", '{{"a": 1}'],
+  ["a brace that only a mark seems to close", '{{"a": 1}</}>'],
   ["two objects in braces", '{{"a": 1}, {"b": 2}}'],
   ["an object in braces, and more", '{{"a": 1}, "b": 2}'],
   ["words", "I will call it now"],
