@@ -130,7 +130,7 @@ export function binding(node: JsonSchema): string[] {
 }
 
 /** Keywords that hold no schemas. */
-const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "examples"]);
+const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples"]);
 
 /**
  * A copy of a schema with everything in it changed, the inside first: nonstandard keywords too, since a `$ref` may

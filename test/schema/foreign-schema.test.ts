@@ -78,6 +78,15 @@ describe("a pattern from outside that can be slow", () => {
     expect(foreignSchema(source).jsonSchema).toEqual(source);
   });
 
+  it("keeps null in values, and properties that are called like keywords", () => {
+    const value = { a: null, b: { c: null } };
+    const values = { const: value, default: value, example: value, examples: [value], enum: [value, null] };
+    const properties = { type: values, required: { type: "string" }, example: { type: "string" } };
+    const stated = { type: "object", properties };
+    const given = { ...stated, required: null, properties: { ...properties, example: { type: "string", enum: null } } };
+    expect(foreignSchema(given).jsonSchema).toEqual(stated);
+  });
+
   it.each([
     ["^[a-z]*$", 1],
     ["^\\p{L}+$", 1],
