@@ -714,6 +714,13 @@ table("flattenRootUnion", [
     [" flattenRootUnion"],
   ],
   [
+    "follows a reference to a reference",
+    flattenRootUnion,
+    { anyOf: [{ $ref: "#/$defs/A" }, object({ b: num })], $defs: { A: { $ref: "#/$defs/B" }, B: object({ a: num }) } },
+    object({ a: num, b: num }, { $defs: { A: { $ref: "#/$defs/B" }, B: object({ a: num }) } }),
+    [" flattenRootUnion"],
+  ],
+  [
     "ends at a union that refers to itself",
     flattenRootUnion,
     { anyOf: [{ $ref: "#" }, object({ a: str })] },

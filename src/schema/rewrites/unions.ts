@@ -174,16 +174,18 @@ function mayBeObject(branch: JsonSchema): boolean {
 
 /** The branches of a union, and of the unions in its branches, each complete with the siblings of the union. */
 function leavesOf(node: JsonSchema, resolve: RewriteContext["resolve"], clash: Conflict, depth = 0): JsonSchema[] {
+  if (depth > 16) return [node]; // only a union that refers to itself is deeper
+  const { $ref, ...rest } = node;
+  const found = typeof $ref === "string" ? resolve($ref) : undefined;
+  if (found !== undefined)
+    return leavesOf(mergeSchemas(rest, without(found, ANNOTATIONS), clash), resolve, clash, depth + 1);
   const keyword = unionOf(node);
-  if (keyword === undefined || depth > 8) return [node]; // only a union that refers to itself is deeper
+  if (keyword === undefined) return [node];
   const beside = without(node, [keyword]);
   return branchesOf(node, keyword).flatMap((branch) => {
     if (branch === false) return [];
-    if (branch === true) return leavesOf(beside, resolve, clash, depth + 1);
-    const { $ref, ...more } = branch;
-    const found = typeof $ref === "string" ? target(branch, resolve) : undefined;
-    const part = found === undefined ? branch : mergeSchemas(more, found, clash);
-    return leavesOf(mergeSchemas(beside, without(part, ANNOTATIONS), clash), resolve, clash, depth + 1);
+    const whole = branch === true ? beside : mergeSchemas(beside, without(branch, ANNOTATIONS), clash);
+    return leavesOf(whole, resolve, clash, depth + 1);
   });
 }
 
