@@ -345,6 +345,32 @@ describe("unions within unions in strict mode", () => {
     });
   });
 
+  /** With as many branches that refer to a schema that is spread itself. */
+  const referring = (count: number): JsonSchema =>
+    object({ id: text }, { anyOf: Array.from({ length: count }, () => ({ $ref: "#/$defs/N" })) });
+
+  it.each<[string, JsonSchema]>([
+    ["many of them", object(Object.fromEntries(Array.from({ length: 40 }, (_, k) => [`p${k}`, nested(5)])))],
+    ["behind many references", object({ a: referring(200) }, { $defs: { N: nested(5) } })],
+    [
+      "within themselves",
+      object(
+        { a: { $ref: "#/$defs/N" } },
+        {
+          $defs: {
+            N: object({ next: object({ n: nested(8) }, { anyOf: [{ $ref: "#/$defs/N" }, object({ z: text })] }) }),
+          },
+        },
+      ),
+    ],
+  ])("multiply no more where the whole schema would be too large: %s", (_, schema) => {
+    const begin = busyMs();
+    const lowered = lowerSchema(schema, strictFunctionSchema());
+    expect(busyMs() - begin).toBeLessThan(1500);
+    expect(JSON.stringify(lowered.schema).length).toBeLessThan(100_000);
+    expect(lowered.losses.map(({ rule }) => rule)).toContain("spreadUnions");
+  });
+
   it("may be behind references: an object that was closed around them would fit nothing", () => {
     const schema = object(
       { a: object({ id: text }, { required: ["id"], anyOf: [{ $ref: "#/$defs/U" }, object({ z: text })] }) },

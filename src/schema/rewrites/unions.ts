@@ -1,9 +1,11 @@
 import { literals } from "../fits.ts";
 import { getOwn, isRecord, sameValue, typeOfValue } from "../json.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
-import { ANNOTATIONS, binding, eachSubschema, typeOfKeyword } from "../subschemas.ts";
+import { once } from "../once.ts";
+import { recursiveIn, resolveRef } from "../refs.ts";
+import { ANNOTATIONS, binding, eachSubschema, holdsSchemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { describe, without } from "./keywords.ts";
+import { describe, dropKeywords, without } from "./keywords.ts";
 import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
 import { branchesOf, isObjectNode, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
@@ -91,19 +93,19 @@ function target(node: JsonSchema | boolean, resolve: RewriteContext["resolve"]):
   return typeof node["$ref"] === "string" ? resolve(node["$ref"]) : node;
 }
 
-/** In subschemas: no provider takes as many. */
+/** In subschemas of the whole schema: no provider takes as many. */
 const MAX_SPREAD = 5_000;
 
 /**
  * Moves the siblings of an `anyOf` into each branch, if they have a type: it is complete then, and can be closed alone.
- * A branch of another type fits nothing and is left out. Unions within the siblings multiply: where they are too many,
- * the outer ones become one object, with a loss. Run {@link foldAllOf} and this again after it, for what is put next to
- * a reference to another union.
+ * A branch of another type fits nothing and is left out. Unions within the siblings multiply: in a schema that would
+ * become too large, those that copy others become one object, with a loss. Run {@link foldAllOf} and this again after
+ * it, for what is put next to a reference to another union.
  */
 export const spreadUnions: Rewrite = {
   name: "spreadUnions",
   apply(node, context) {
-    const { lose, isRoot } = context;
+    const { lose, isRoot, root, resolve } = context;
     const types = typesOf(node);
     const branches = branchesOf(node, "anyOf").filter(
       (one) => typeof one === "boolean" || !areApart(types, typesOf(one)),
@@ -111,9 +113,12 @@ export const spreadUnions: Rewrite = {
     const beside = binding(without(node, ["anyOf", "$defs", "definitions"]));
     const isTyped = types.length > 0 || isObjectNode(node);
     if (branches.length === 0 || beside.length === 0 || !isTyped) return node;
-    if (sizeOnceSpread(node) > MAX_SPREAD) {
+    if (beside.some(holdsSchemas) && sizeOnceSpread(root) > MAX_SPREAD) {
+      if (!isObjectNode(node)) return dropKeywords(["anyOf"]).apply(node, context);
       const { type = "object" } = node;
-      return isObjectNode(node) ? { ...flattenRootUnion.apply(node, context), type } : node;
+      // What is inside is visited again: a target that contains itself would have no end.
+      const finite = (ref: string) => [resolve(ref)].find((found) => !recursiveIn(root).has(found!));
+      return { ...flattenRootUnion.apply(node, { ...context, resolve: finite }), type };
     }
     const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
     const spread = branches.map((branch) => {
@@ -126,15 +131,23 @@ export const spreadUnions: Rewrite = {
   },
 };
 
-/** How many subschemas a node has when the siblings of each union in it have been copied. */
-function sizeOnceSpread(node: JsonSchema): number {
-  let [inBranches, beside] = [0, 1];
-  eachSubschema(node, (child, _, keyword) => {
-    if (keyword === "anyOf") inBranches += sizeOnceSpread(child);
-    else beside += sizeOnceSpread(child);
-  });
-  return inBranches + beside * Math.max(branchesOf(node, "anyOf").length, 1);
-}
+/** How many subschemas there are when the siblings of each union have been copied, and merged with references. */
+const sizeOnceSpread = /* @__PURE__ */ once((root: JsonSchema): number => {
+  const sizes = new Map<JsonSchema, number>();
+  const sizeOf = (node: JsonSchema): number => {
+    if (sizes.has(node)) return sizes.get(node)!;
+    sizes.set(node, 1); // for a reference back to it
+    const isCopied = binding(node).length > 1;
+    let [inBranches, beside] = [0, 1];
+    eachSubschema(node, (child, _, keyword) => {
+      if (keyword !== "anyOf") beside += sizeOf(child);
+      else inBranches += sizeOf((isCopied && target(child, (ref) => resolveRef(root, ref))) || child);
+    });
+    sizes.set(node, inBranches + beside * Math.max(branchesOf(node, "anyOf").length, 1));
+    return sizes.get(node)!;
+  };
+  return sizeOf(root);
+});
 
 /**
  * Turns a union at the root into one object, for dialects that want a plain object there: all properties of all
