@@ -222,8 +222,8 @@ const MAX_CONTAINER_DEPTH = 128;
 
 function readContainer(given: string): unknown {
   if (exceedsDepth(given, MAX_CONTAINER_DEPTH)) return undefined;
-  const text = jsonIn(given) === undefined ? withEscapes(given) : given;
-  const value = jsonIn(text);
+  let [text, value] = [given, jsonIn(given)];
+  if (value === undefined) value = jsonIn((text = withEscapes(given)));
   return value !== undefined && changedLiteral(text) === undefined ? value : undefined;
 }
 
