@@ -35,8 +35,8 @@ export interface PairingRules<Message> {
   join?(results: readonly Message[]): Message[];
   /** Consecutive messages of the model are one turn. */
   readonly joinsTurns: boolean;
-  /** Several messages of one turn as the provider wants them. Default: as they are. */
-  joinTurn?(messages: readonly Message[]): Message[];
+  /** Several messages of one turn as the provider wants them: as one. Default: as they are. */
+  joinTurn?(messages: readonly Message[]): Message;
   /** All results of a turn must be in one message. */
   readonly inOneMessage?: boolean;
   /** Calls may be stored at the provider, so that a result without a call may have one there. */
@@ -72,8 +72,7 @@ export function pairMessages<Message>(messages: readonly Message[], rules: Pairi
   const paired: Message[] = [];
   for (const group of groups) {
     const { turn, answers, calls, results, isMoved } = group;
-    const said = turn.map(({ message }) => message);
-    paired.push(...((said.length > 1 && rules.joinTurn?.(said)) || said));
+    for (const { message } of turn) paired.push(message);
     const isFirst = turn.length === 0;
     const keepsOrphans = isFirst ? rules.keepsOrphans === true : turn.some(({ mayHoldCalls }) => mayHoldCalls);
     if (!isMoved && (isInOrder(group, rules) || (keepsOrphans && calls.length === 0))) {
@@ -87,14 +86,17 @@ export function pairMessages<Message>(messages: readonly Message[], rules: Pairi
 }
 
 function groupsOf<Message>(messages: readonly Message[], rules: PairingRules<Message>): Group<Message>[] {
-  const entries = messages.map((message): Entry<Message> => {
+  const entryOf = (message: Message): Entry<Message> => {
     const { calls = [], results = [], rest, ...parts } = rules.parts(message);
     return { ...parts, message, calls, results, rest: results.length === 0 ? message : rest };
-  });
+  };
+  const entries = messages.map(entryOf);
   const groups: Group<Message>[] = [];
   for (let at = 0; at < entries.length;) {
-    const turn: Entry<Message>[] = [];
+    let turn: Entry<Message>[] = [];
     while (entries[at]?.isModels === true && (turn.length === 0 || rules.joinsTurns)) turn.push(entries[at++]!);
+    // Read again as one: a call that the server ran may have its result in another message.
+    if (turn.length > 1 && rules.joinTurn) turn = [entryOf(rules.joinTurn(turn.map(({ message }) => message)))];
     const answers: Entry<Message>[] = [];
     while (entries[at]?.isModels === false) answers.push(entries[at++]!);
     const calls = turn.flatMap((entry) => entry.calls);

@@ -203,7 +203,7 @@ const PAIRING: PairingRules<GoogleContent> = {
   joinsTurns: true,
   // `ai.chats` keeps each chunk as a content of its own. Gemini 3 takes each for a step, and only the first of parallel
   // calls is signed: https://github.com/googleapis/js-genai/issues/1275
-  joinTurn: (contents) => [{ role: "model", parts: contents.flatMap(({ parts }) => parts) }],
+  joinTurn: (contents) => ({ role: "model", parts: contents.flatMap(({ parts }) => parts) }),
   inOneMessage: true,
   parts(content) {
     const { parts } = content;

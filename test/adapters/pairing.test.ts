@@ -381,6 +381,16 @@ describe("what only one provider wants", () => {
     ]);
   });
 
+  it("google: a call that the server ran, with its result in a later chunk, gets no other one", () => {
+    const parts = [
+      { functionCall: { id: "a", name: "a", args: {} } },
+      { functionResponse: { id: "a", name: "a", response: { output: 1 } } },
+      { text: "1" },
+    ];
+    const kept = parts.map((part) => ({ role: "model" as const, parts: [part] }));
+    expect(google.conversation.pair(kept)).toEqual([{ role: "model", parts }]);
+  });
+
   it("google: results are alone in their content", () => {
     // "Requests ending with a model turn are not supported.": https://github.com/Prism-Shadow/agenthub/pull/189
     const { calls, result, text } = rows[3]!;
