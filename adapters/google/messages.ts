@@ -31,7 +31,10 @@ export function assistantMessage(turn: Turn): GoogleContent[] {
   const known = new Map(native.calls.map((call) => [call.position, call]));
   const recorded = native.parts.flatMap((part, position): GooglePart[] => {
     const entry = known.get(position);
-    if (entry === undefined || entry.executed) return [part as GooglePart];
+    if (entry === undefined || entry.executed) {
+      const { thoughtSignature, ...unsigned } = part;
+      return [(thoughtSignature === "" ? unsigned : part) as GooglePart];
+    }
     const call = calls.get(entry.callIndex);
     calls.delete(entry.callIndex);
     // One call too many for the limits: it has no result, and the API rejects a call without one.

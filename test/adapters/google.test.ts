@@ -775,6 +775,10 @@ describe("assistantMessage", () => {
       { text: "Louder." },
       { functionCall: { name: "set_volume", args: { level: 1 } } },
     ]);
+    const image = { inlineData: { mimeType: "image/png", data: "AA==" } };
+    const text = { text: "Hi", partMetadata: { a: 1 } } as object;
+    const parts = [image, text].map((part) => ({ ...part, thoughtSignature: "" }));
+    expect(partsOf((await readChunks([chunk(parts, "STOP")])).turn)).toEqual([image, text]);
   });
 
   it("neither says nor sends back a text that is no string, but sends back the signature beside it", async () => {
