@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { get, type IncomingMessage, type Server } from "node:http";
+import { get, ServerResponse, type IncomingMessage, type Server } from "node:http";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -289,6 +289,21 @@ it.each(["node", "web", "shared"])("a connection on which nothing is said is kep
   while (!/I think|said/.test(await next()));
   vi.advanceTimersByTime(15_000);
   expect(await next()).toBe(": \n\n");
+});
+
+it("nothing is written behind the end of an answer that a page has not read: that would end the server", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  // As if its last bytes were still waiting for the page.
+  const end = vi.spyOn(ServerResponse.prototype, "end").mockReturnThis();
+  const write = vi.spyOn(ServerResponse.prototype, "write");
+  onTestFinished(() => [end, write].forEach((spy) => spy.mockRestore()));
+  const { model } = talkative(1, "Hello.");
+  await routes["node"]!(new Orchestrator({ model, store: memoryStore() }));
+  await soon(() => expect(end).toHaveBeenCalled());
+  write.mockClear();
+  vi.advanceTimersByTime(60_000);
+  expect(write).not.toHaveBeenCalled();
 });
 
 it("a shared conversation that nobody looks at any more takes no memory", async () => {
