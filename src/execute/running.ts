@@ -31,7 +31,8 @@ export async function run(
   call.isUnrun = false;
   const { deps, use, context, events } = call;
   const { signal, timeoutMs = tool.timeoutMs ?? deps.timeoutMs } = context;
-  const held = deps.ledger.hold(entry);
+  // Each later write says when it started, that of another attempt too.
+  const held = deps.ledger.hold({ ...entry, value: { ...entry.value, startedVersion: entry.version } });
   const { attempts } = entry.value;
   const startedAt = performance.now();
   const { maxOutputBytes } = deps;
@@ -64,8 +65,7 @@ export async function run(
       signal,
     }),
   );
-  const startedVersion = entry.version;
-  held.beat(deps.leaseMs, (row, until) => ({ ...row, startedVersion, lease: { ...row.lease!, until } }), running.lose);
+  held.beat(deps.leaseMs, (row, until) => ({ ...row, lease: { ...row.lease!, until } }), running.lose);
   const end = await running.ended;
   held.stopBeating();
   isOver = true;
@@ -76,7 +76,7 @@ export async function run(
     : rowOfFailure(tool, end, timeoutMs, () => call.messageOf(end.cause));
   if (change.status === "done") await deps.history.succeeding(held.value);
   const endedAt = Date.now();
-  const after = { ...change, endedAt, startedVersion };
+  const after = { ...change, endedAt };
   const endOf = (row: ActionRow): ActionRow => ({ ...withoutLease(row), ...after });
   // What the store did not take is known in this process alone.
   let recorded = true;

@@ -1279,6 +1279,29 @@ describe("actions()", () => {
     expect(await names()).toEqual(["slow", "act", "guarded"]);
   });
 
+  it("keep their places while one is tried again", async () => {
+    const over = Promise.withResolvers<void>();
+    const again = Promise.withResolvers<void>();
+    const flaky = counted({
+      name: "flaky",
+      effect: "read",
+      retries: 1,
+      execute: (_, { attempt }) => (attempt === 1 ? over.promise : again.promise),
+    });
+    const tools = [flaky.tool, counted().tool];
+    const { executor } = setup(tools, { retryDelayMs: 0 });
+    const names = async () => (await executor.actions("run")).map(({ toolName }) => toolName);
+    const running = executor.execute(useOf(tools[0]!), RUN);
+    await until(() => flaky.ran.length === 1);
+    await executor.execute(useOf(tools[1]!), RUN);
+    over.reject(new Error("not yet"));
+    await until(() => flaky.ran.length === 2);
+    expect(await names()).toEqual(["flaky", "act"]);
+    again.resolve();
+    await running;
+    expect(await names()).toEqual(["flaky", "act"]);
+  });
+
   it("can be asked for some of them alone", async () => {
     const { tool } = counted();
     const lists: string[] = [];
