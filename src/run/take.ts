@@ -61,8 +61,8 @@ export async function readToResume(
 }
 
 /**
- * Takes over a run to resume it. A caller that brought something waits until another process is done, which may not
- * have seen it.
+ * Takes over a run to resume it. A caller that brought something, or is to wait, waits until another process is done,
+ * which may not have seen it.
  *
  * @returns `undefined` if the other process has completed the run
  */
