@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isToolError, ToolError } from "../errors.ts";
@@ -276,7 +276,9 @@ function open(path: string, busyTimeoutMs: number): DatabaseSync {
   try {
     database = new DatabaseSync(path);
     database.exec(`PRAGMA busy_timeout = ${Math.ceil(busyTimeoutMs)}`);
-    if (!isOurs(database, path)) create(database, path, busyTimeoutMs);
+    isOurs(database, path); // refuses others' files before anything is changed
+    writeAhead(database, busyTimeoutMs); // each time, since a copy made by `VACUUM INTO` is in another mode
+    if (!isOurs(database, path)) create(database, path);
     // On macOS the usual fsync() does not reach the disk: https://sqlite.org/pragma.html#pragma_fullfsync
     database.exec(
       `PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = ${MAX_WAL};
@@ -303,18 +305,20 @@ function isOurs(database: DatabaseSync, path: string): boolean {
   throw new ToolError("store_failed", `"${path}" is a database of another application. Use a file of its own.`);
 }
 
-function create(database: DatabaseSync, path: string, busyTimeoutMs: number): void {
+function writeAhead(database: DatabaseSync, busyTimeoutMs: number): void {
   const giveUpAt = performance.now() + busyTimeoutMs;
   for (;;) {
     try {
-      database.exec("PRAGMA journal_mode = WAL");
-      break;
+      return database.exec("PRAGMA journal_mode = WAL");
     } catch (error) {
       // Changing to WAL does not wait for a process that does the same: SQLite immediately reports "busy".
       if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }
+}
+
+function create(database: DatabaseSync, path: string): void {
   transaction(database, () => {
     // Another process may have been faster.
     if (!isOurs(database, path)) database.exec(TABLES);
@@ -331,17 +335,16 @@ function create(database: DatabaseSync, path: string, busyTimeoutMs: number): vo
  * (NousResearch/hermes-agent#110544)
  */
 function watchFiles(path: string): () => string | undefined {
-  const stateOf = (end: string) => statSync(path + end, { throwIfNoEntry: false });
-  const files = ["", "-wal"].flatMap((end) => {
-    const opened = stateOf(end);
-    return opened === undefined ? [] : [{ end, opened }]; // in memory there are none
-  });
+  const stateOf = (file: string) => statSync(file, { throwIfNoEntry: false });
+  if (stateOf(path) === undefined) return () => undefined; // in memory
+  const places = { file: path, "-wal file": `${realpathSync(path)}-wal` }; // not next to a link
+  const files = Object.entries(places).map(([name, place]) => ({ name, place, opened: stateOf(place) }));
   return () => {
-    const gone = files.find(({ end, opened }) => {
-      const now = stateOf(end);
-      return now?.ino !== opened.ino || now.dev !== opened.dev;
+    const gone = files.find(({ place, opened }) => {
+      const now = stateOf(place);
+      return now?.ino !== opened?.ino || now?.dev !== opened?.dev;
     });
-    return gone && (gone.end === "" ? "file" : `${gone.end} file`);
+    return gone?.name;
   };
 }
 

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -54,6 +63,18 @@ it("writes ahead, and leaves one file when it is closed", async () => {
   expect(edit((database) => database.prepare("PRAGMA journal_mode").get())).toEqual({ journal_mode: "wal" });
   await store.close();
   expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+it("writes ahead in a copy that VACUUM INTO made: who reads for long holds up nobody", async () => {
+  const store = storeOf(path);
+  await store.put("a", 1);
+  const copy = join(folder, "copy.db");
+  edit((database) => database.exec(`VACUUM INTO '${copy}'`));
+  const restored = storeOf({ path: copy, busyTimeoutMs: 50 });
+  const reader = new DatabaseSync(copy);
+  reader.exec("BEGIN; SELECT * FROM entry");
+  expect(await restored.put("a", 2)).toMatchObject({ value: 2 });
+  reader.close();
 });
 
 it("gives back the space that it needed while somebody else read for long, as a backup does: openclaw/openclaw#112950", async () => {
@@ -214,6 +235,14 @@ describe("a file that is deleted or replaced while it is open", () => {
     await vi.waitFor(() => expect(seen).toEqual(["missed"]));
     await store.close();
     expect(await storeOf(path).get("a")).toMatchObject({ value: 1 });
+  });
+
+  it("so is the -wal file of a path that is a link", async () => {
+    symlinkSync("store.db", join(folder, "link.db"));
+    const store = storeOf(join(folder, "link.db"));
+    await store.put("a", 1);
+    rmSync(`${path}-wal`);
+    await expect(store.put("a", 2)).rejects.toThrow("its -wal file was deleted or replaced");
   });
 
   it("is not confused by a change of the working directory", async () => {
