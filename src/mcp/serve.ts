@@ -169,10 +169,10 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
    * At a message that is too long for its buffer, a client of the SDKs closes the connection over stdio, and loses all
    * other calls with it: modelcontextprotocol/typescript-sdk#2239 (10 MiB), openai/codex#31805 (8 MiB).
    */
-  function checkSize({ name }: Tool, result: ServedResult): void {
-    const bytes = new TextEncoder().encode(JSON.stringify(result)).length;
+  function checkSize(tool: Tool, result: ServedResult): void {
+    const bytes = new TextEncoder().encode(jsonOf(tool, result)).length;
     if (bytes <= maxResultBytes) return;
-    const message = `Tool ${name} has run, but its result has ${bytes} bytes, and ${maxResultBytes} can be sent: ask it for less.`;
+    const message = `Tool ${tool.name} has run, but its result has ${bytes} bytes, and ${maxResultBytes} can be sent: ask it for less.`;
     throw new ToolError("output_too_large", message);
   }
 
@@ -282,12 +282,23 @@ function said(
     const text = outputText(isStructured || isMarked(told) ? output : told);
     return { text, content: contentOf(told) };
   } catch (cause) {
-    // Whoever does not read of a write that it was executed calls it again.
-    const why = safeMessage(cause);
-    throw new ToolError("not_serializable", `Tool ${tool.name} has run, but its output cannot be sent: ${why}`, {
-      cause,
-    });
+    throw unsendable(tool, cause);
   }
+}
+
+/** Fails where it would be longer than a string can be. */
+function jsonOf(tool: Tool, result: ServedResult): string {
+  try {
+    return JSON.stringify(result);
+  } catch (cause) {
+    throw unsendable(tool, cause);
+  }
+}
+
+/** Whoever does not read of a write that it was executed calls it again. */
+function unsendable({ name }: Tool, cause: unknown): ToolError {
+  const message = `Tool ${name} has run, but its output cannot be sent: ${safeMessage(cause)}`;
+  return new ToolError("not_serializable", message, { cause });
 }
 
 /** Structure says everything, also where `toModelOutput` fails. */

@@ -429,6 +429,24 @@ it("sends no result that is larger than it may be, as it is sent", async () => {
   expect(() => mcpHandlers([say] as Tool[], { maxResultBytes: 0 })).toThrow(/maxResultBytes is a number above 0/);
 });
 
+it("does not say of a tool whose result is longer than a string can be that it failed", async () => {
+  const dump = () => {
+    const tooLong = new RangeError("Invalid string length"); // as V8 says of 512 MiB, which no test has to make
+    vi.spyOn(JSON, "stringify").mockImplementationOnce(() => {
+      throw tooLong;
+    });
+    return "x";
+  };
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { callTool } = mcpHandlers([
+    defineTool({ name: "dump", inputSchema: { type: "object" }, execute: dump }),
+  ] as Tool[]);
+  expect(await callTool({ params: { name: "dump" } })).toMatchObject({
+    content: [{ text: "Tool dump has run, but its output cannot be sent: Invalid string length" }],
+    isError: true,
+  });
+});
+
 it("mcpHandlers() serve a server of sdk 1", async () => {
   const client = await connectOldServer(oldServer(mcpHandlers(all)));
   const set = await mcpTools(client, { prefix: "old" });
