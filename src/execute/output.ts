@@ -1,5 +1,5 @@
 import { issuesText, ToolError } from "../errors.ts";
-import { emptiedMessage, exceedsDepth, isEmptied } from "../json/index.ts";
+import { byteLength, emptiedMessage, exceedsDepth, isEmptied } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -159,12 +159,6 @@ function hasError(what: string, { name }: Error): ToolError {
 function isError(value: unknown): value is Error {
   const { isError: isAny } = Error as { isError?: (value: unknown) => boolean };
   return isAny?.(value) ?? value instanceof Error;
-}
-
-/** In UTF-8; stops counting once it is too large. */
-function byteLength(text: string, maxBytes: number): number {
-  if (text.length > maxBytes || text.length * 3 <= maxBytes) return text.length;
-  return new TextEncoder().encode(text).length;
 }
 
 function marksOf(value: unknown): string[] {

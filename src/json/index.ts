@@ -1,3 +1,4 @@
+export { byteLength } from "./byte-length.ts";
 export { jsonIn, objectIn, parseJson } from "./parse.ts";
 export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts";
 export { createJsonParser, createTwinParser } from "./parser.ts";

@@ -1,5 +1,5 @@
 import { issuesText, isToolError, ToolCallError, ToolError } from "../errors.ts";
-import { jsonIn, wellFormed } from "../json/index.ts";
+import { byteLength, jsonIn, wellFormed } from "../json/index.ts";
 import { exactly, tooDeep, tooLong, type ArgumentsFailure } from "../stream/arguments-outcome.ts";
 import { badArguments } from "../stream/call-failures.ts";
 import { copyValue, TooDeep } from "../stream/copy.ts";
@@ -170,7 +170,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
    * other calls with it: modelcontextprotocol/typescript-sdk#2239 (10 MiB), openai/codex#31805 (8 MiB).
    */
   function checkSize(tool: Tool, result: ServedResult): void {
-    const bytes = new TextEncoder().encode(jsonOf(tool, result)).length;
+    const bytes = byteLength(jsonOf(tool, result), maxResultBytes);
     if (bytes <= maxResultBytes) return;
     const message = `Tool ${tool.name} has run, but its result has ${bytes} bytes, and ${maxResultBytes} can be sent: ask it for less.`;
     throw new ToolError("output_too_large", message);
