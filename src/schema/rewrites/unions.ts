@@ -117,7 +117,10 @@ export const spreadUnions: Rewrite = {
       if (!isObjectNode(node)) return dropKeywords(["anyOf"]).apply(node, context);
       const { type = "object" } = node;
       // What is inside is visited again: a target that contains itself would have no end.
-      const finite = (ref: string) => [resolve(ref)].find((found) => !recursiveIn(root).has(found!));
+      const finite = (ref: string) => {
+        const found = resolve(ref);
+        return found === undefined || recursiveIn(root).has(found) ? undefined : found;
+      };
       return { ...flattenRootUnion.apply(node, { ...context, resolve: finite }), type };
     }
     const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
