@@ -88,7 +88,7 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
     throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${kindOf(signal)}.`);
   }
   const { name: wire, toolName, namespaced, uniqueIds } = adapter;
-  return new TurnReader({ wire, tools, limits, repair, runId, toolName, namespaced, uniqueIds });
+  return new TurnReader(wire, tools, { limits, repair, runId, toolName, namespaced, uniqueIds });
 }
 
 const OPTIONS: OptionNames<ReadOptions> = { tools: true, limits: true, repair: true, runId: true, signal: true };

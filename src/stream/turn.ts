@@ -9,13 +9,6 @@ import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from ".
 import { isClean } from "./finish-reason.ts";
 import { showGetters } from "./shown.ts";
 
-export interface TurnOptions extends ToolBufferOptions {
-  /** The name of the adapter. */
-  readonly wire: string;
-  /** Without it every tool name is accepted and no input is validated. */
-  readonly tools?: ToolSource | undefined;
-}
-
 /**
  * Turns what a parser reports into stream events, and decides when complete calls are released: those of tools that
  * only read immediately, the others at the clean end of the turn, in call order.
@@ -37,7 +30,11 @@ export class TurnReader {
   /** What the provider said about its failure. */
   #complaint: string | undefined;
 
-  constructor({ wire, tools, ...options }: TurnOptions) {
+  /**
+   * @param wire the name of the adapter
+   * @param tools without them every tool name is accepted and no input is validated
+   */
+  constructor(wire: string, tools: ToolSource | undefined, options?: ToolBufferOptions) {
     this.#buffer = new ToolBuffer(tools, options);
     this.turn = new TurnState(wire, this.#buffer);
   }

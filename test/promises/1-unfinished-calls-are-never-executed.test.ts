@@ -59,7 +59,7 @@ describe("under any finish reason", () => {
           const cut = text.slice(0, 1 + Math.floor(where * (text.length - 1)));
           const { tools } = makeTools();
           for (const name of ["read", "write"]) {
-            const reader = new TurnReader({ wire: "test", tools, repair: repair as "off" });
+            const reader = new TurnReader("test", tools, { repair: repair as "off" });
             for (let at = 0; at < cut.length; at += size)
               reader.tool({ callIndex: 0, name, argsTextDelta: cut.slice(at, at + size) });
             if (isEnded) reader.tool({ callIndex: 0, done: true });
@@ -78,7 +78,7 @@ describe("under any finish reason", () => {
   it("a write is released by a clean end only", () => {
     const chunk: ToolChunk = { callIndex: 0, name: "write", argsTextDelta: "{}", done: true };
     const released = reasons.filter((reason) => {
-      const reader = new TurnReader({ wire: "test", tools: makeTools().tools });
+      const reader = new TurnReader("test", makeTools().tools);
       reader.tool(chunk);
       if (reason !== undefined) reader.finish(reason, reason);
       reader.end();

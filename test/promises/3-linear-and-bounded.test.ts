@@ -167,7 +167,7 @@ describe("calls cost the same, however many there are", () => {
     ["with one id", (i) => ({ id: "id", argsTextDelta: `{"i":${i}}` })],
   ])("%s, held until the end", (_, chunkOf) => {
     const searches = (["some", "find", "findLast", "filter"] as const).map((name) => vi.spyOn(Array.prototype, name));
-    const reader = new TurnReader({ wire: "x", tools, limits: { maxCalls: count }, uniqueIds: true });
+    const reader = new TurnReader("x", tools, { limits: { maxCalls: count }, uniqueIds: true });
     for (let i = 0; i < count; i++) reader.tool({ callIndex: i, name: "write", done: true, ...chunkOf(i) });
     reader.finish("tool-use", "x");
     reader.terminal();

@@ -80,7 +80,7 @@ describe("the arguments in the history", () => {
     ["as the model wrote them", '{ "a": 1 }', '{ "a": 1 }'],
     ["without their second encoding", twice, '{"a":1}'],
   ])("of a write that was not released are there %s", (_, argsTextDelta, history) => {
-    const reader = new TurnReader({ wire: "test", tools, repair: "coerce" });
+    const reader = new TurnReader("test", tools, { repair: "coerce" });
     reader.tool({ callIndex: 0, name: "write", argsTextDelta, done: true });
     reader.finish("length", "max_tokens");
     reader.end();
@@ -91,7 +91,7 @@ describe("the arguments in the history", () => {
 });
 
 it("the results of a turn wait for the end of its calls", () => {
-  const reader = new TurnReader({ wire: "test", tools });
+  const reader = new TurnReader("test", tools);
   reader.tool({ callIndex: 0, id: "1", name: "write", argsTextDelta: '{"a":' });
   const replies = { result: () => "result", error: () => "error" };
   expect(() => repliesOf(reader.turn, replies)).toThrow("Call 1 (write) has not ended: read the stream to its end");

@@ -31,7 +31,7 @@ const call = (callIndex: number, name: string, more: Partial<ToolChunk> = {}): T
 });
 
 function reader(limits?: object): TurnReader {
-  return new TurnReader({ wire: "test", tools, runId: "r", limits });
+  return new TurnReader("test", tools, { runId: "r", limits });
 }
 
 /** The events that speak of calls, in short, and the last one. */
@@ -61,7 +61,7 @@ function end(turn: TurnReader, finish?: [FinishReason, string | null], isTermina
 
 describe("a call that is sent twice, where ids are unique", () => {
   it("is told once, since nobody has heard of the second", () => {
-    const turn = new TurnReader({ wire: "test", tools, uniqueIds: true });
+    const turn = new TurnReader("test", tools, { uniqueIds: true });
     turn.tool(call(0, "read", { id: "a" }));
     turn.tool(call(1, "read", { id: "a", argsTextDelta: '{"n":0}' }));
     turn.finish("tool-use", null);
