@@ -190,7 +190,9 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
         else break;
       }
       expect(turn.turn.error).toMatchObject({ code: "aborted" });
-      await slow.closed();
+      // This SDK clones its request, and a clone's signal is lost at the next garbage collection, which may come now or
+      // not: https://github.com/nodejs/undici/issues/4068
+      if (wire !== "google-interactions" || leave !== "before the answer") await slow.closed();
     }
     await slow.end();
   });
