@@ -48,9 +48,11 @@ export class Inbox {
    * @throws ToolError `unknown_run`, `unknown_call`, `already_answered`, `invalid_result`
    */
   async handIn(conversationId: string, inputs: readonly ToolResultInput[]): Promise<void> {
+    // First, since the turn may be stored while the end is read.
+    const live = this.#live.get(conversationId);
     const end = await readEnd(this.#deps.store, conversationId);
     if (end === undefined) throw unknownRun(conversationId);
-    const { log, answers, calls } = await this.#checked(end, inputs);
+    const { log, answers, calls } = await this.#checked(end, inputs, live);
     await log.add(answers, calls);
   }
 
@@ -61,12 +63,11 @@ export class Inbox {
     return () => log.add(answers, calls);
   }
 
-  async #checked({ head, rows }: RunState, inputs: readonly ToolResultInput[]) {
+  async #checked({ head, rows }: RunState, inputs: readonly ToolResultInput[], live?: LiveTurn) {
     const { store, tools, model, validateResults } = this.#deps;
     const { conversationId } = head;
-    const live = this.#live.get(conversationId);
     const open = openTurn(rows);
-    const calls = live?.calls ?? open?.calls.filter((call) => isTold(call, head)) ?? [];
+    const calls = open?.calls.filter((call) => isTold(call, head)) ?? live?.calls ?? [];
     const answers = answersOf(inputs, (input) => checkResult(input, calls, tools, model, validateResults));
     for (const { toolCallId: id } of answers) {
       const at = turnOfCall(id);
@@ -75,7 +76,7 @@ export class Inbox {
       const row = await readRowAt(store, conversationId, at);
       if (isOf(id, row)) throw alreadyAnswered(id, "the run has gone on with it, or without one");
     }
-    return { answers, calls, log: this.#log(conversationId, (live ?? open)?.turnId ?? "none") };
+    return { answers, calls, log: this.#log(conversationId, (open ?? live)?.turnId ?? "none") };
   }
 
   #log(conversationId: string, turnId: string): Answers {

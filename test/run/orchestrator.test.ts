@@ -732,6 +732,38 @@ describe("stream()", () => {
     });
   });
 
+  it("takes the result of a call whose turn is stored while it is looked up how the run stands", async () => {
+    const end = Promise.withResolvers<void>();
+    const model = replayModel(anthropic, [
+      heldTurn("look", end.promise),
+      await loadRecording("fixtures/anthropic/text-only"),
+    ]);
+    const inner = memoryStore();
+    let back: Promise<unknown> | undefined;
+    const get: Store["get"] = async (key) => {
+      const isBack = back;
+      const entry = await inner.get<any>(key);
+      await isBack;
+      return entry;
+    };
+    const orchestrator = new Orchestrator({ model, tools: [external("look")], store: { ...inner, get } });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    let provided: Promise<void> | undefined;
+    for await (const event of stream) {
+      if (event.type !== "external_tool_detected") continue;
+      // What is read now arrives when the turn is stored.
+      back = stream.result;
+      provided = stream.provideToolResult(event.call.id, { result: "just then" });
+      back = undefined;
+      end.resolve();
+    }
+    expect((await stream.result).status).toBe("awaiting_tool_results");
+    await provided;
+    const { status, messages } = await orchestrator.resume(conversationId);
+    expect(status).toBe("completed");
+    expect(messages[2]).toMatchObject({ content: [{ type: "tool_result", content: "just then" }] });
+  });
+
   it("tells of a call when it is complete, and releases it when its turn has ended", async () => {
     const end = Promise.withResolvers<void>();
     const model = replayModel(anthropic, [heldTurn("change", end.promise)]);
