@@ -222,8 +222,8 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (id !== undefined) this.native.audio = { id };
     this.#endsInSound = typeof expiresAt === "number";
     // It goes back without the mark of thoughts, as the content does.
-    if (isObject(extra) && !(isMarked && isNothing(google.thought_signature)))
-      this.native.extra_content = isMarked ? { ...extra, google: { ...google, thought: undefined } } : extra;
+    const kept = isMarked ? { ...extra, google: { ...google, thought: undefined } } : extra;
+    if (!isEmpty(kept)) this.native.extra_content = kept;
   }
 
   #toolCalls(entries: readonly WireToolCall[], whole: boolean): void {
@@ -425,13 +425,22 @@ function withoutDebris(name: string): string {
 /** Fields of an entry that are read here, or that mean something else to the buffer. */
 const KNOWN = new Set(["index", "id", "type", "function", "custom", "providerExecuted", "functionCall", "__proto__"]);
 
+/**
+ * Whether nothing is in it but empty fields. Gemini rejects an empty signature ("Corrupted thought signature"):
+ * https://github.com/NousResearch/hermes-agent/pull/111559
+ */
+function isEmpty(value: unknown, depth = 2): boolean {
+  if (!isObject(value)) return isNothing(value) || value === "";
+  return depth > 0 && Object.values(value).every((inner) => isEmpty(inner, depth - 1));
+}
+
 /** Everything else on an entry belongs to the call and goes back with it: `extra_content` holds Gemini's signature. */
 function extrasOf(entry: WireToolCall, base: Readonly<Record<string, unknown>> | undefined) {
   let extras: Record<string, unknown> | undefined;
   if (entry.type === BUILTIN) extras = { type: BUILTIN };
   for (const key in entry) {
     const value = (entry as Record<string, unknown>)[key];
-    if (KNOWN.has(key) || isNothing(value) || value === "") continue;
+    if (KNOWN.has(key) || isEmpty(value)) continue;
     (extras ??= { ...base })[key] = value;
   }
   return extras ?? base;

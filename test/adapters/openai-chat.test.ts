@@ -931,6 +931,21 @@ describe("openaiChat.assistantMessage()", () => {
     expect(openaiChat.assistantMessage(later)).toEqual([{ role: "assistant", content: "Hi", extra_content }]);
   });
 
+  // https://github.com/NousResearch/hermes-agent/pull/111559: "Corrupted thought signature"
+  it("gives no empty signature back, and none in place of one that came before", async () => {
+    const extra_content = { google: { thought_signature: "c2ln" } };
+    const empty = { extra_content: { google: { thought_signature: "" } } };
+    const signed = await read([
+      delta({ content: "Hi", extra_content }),
+      calls(call(0, "{}", { extra_content })),
+      calls({ index: 0, ...empty }),
+      delta(empty, "tool_calls"),
+    ]);
+    expect(messageOf(signed)).toMatchObject({ extra_content, tool_calls: [{ extra_content }] });
+    const unsigned = await read([delta({ content: "Hi", ...empty }), calls(call(0, "{}", empty)), end]);
+    expect(JSON.stringify(messageOf(unsigned))).not.toContain("extra_content");
+  });
+
   it("gives reasoning back under the name under which it came, an empty one too", async () => {
     const [message] = openaiChat.assistantMessage(await readFixture("reasoning"));
     expect(message).toMatchObject({ content: "One moment.", reasoning_content: "The user wants the time." });
