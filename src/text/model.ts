@@ -1,9 +1,10 @@
 import { checkedChoice, type ToolChoice } from "../tool/choice.ts";
 import { modelMessage, type Model, type ModelOptions, type ModelRequest } from "../model.ts";
-import { openTurn } from "../open-turn.ts";
-import { openSource } from "../source.ts";
+import { openTurn, responseInfo, type Opened } from "../open-turn.ts";
+import { isResponse, openSource } from "../source.ts";
 import { checkSpelling } from "../tool/option-names.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import { isRecord } from "../schema/json.ts";
 import type { TextAdapter, TextSource } from "./adapter.ts";
 import { isTextMessage, type TextConversation } from "./conversation.ts";
 import type { TextEvent } from "./events.ts";
@@ -46,22 +47,28 @@ export function textModel(
     adapter,
     open(request) {
       const { messages, tools = [], signal, runId } = request;
-      const { events, response } = speak(speaker, request, instructionsOf(adapter, request));
       return openTurn<TextEvent>(
         (source) => adapter.read(source, { ...options, tools, signal, runId, variables: variables(messages) }),
-        async (abort) => ({ events: await events(abort), responseOf: response }),
+        speak(adapter, speaker, request),
       );
     },
   };
 }
 
-function speak(speaker: TextSpeaker, { messages, runId }: ModelRequest, instructions: string | undefined) {
+function speak(adapter: TextAdapter, speaker: TextSpeaker, request: ModelRequest) {
+  const { messages, runId } = request;
+  const instructions = instructionsOf(adapter, request);
   if (typeof speaker === "function") {
-    const ask = async (abort: AbortSignal) => {
+    return async (abort: AbortSignal): Promise<Opened<TextEvent>> => {
       const source = await speaker({ instructions, messages, signal: abort });
-      return openSource("model", source).items as AsyncIterable<TextEvent>;
+      const response = isRecord(source) && isResponse(source) ? source : undefined;
+      // Of an error response the events tell the status.
+      const events = response?.ok === false ? adapter.read(source) : openSource("model", source).items;
+      return {
+        events: events as AsyncIterable<TextEvent>,
+        response: response && responseInfo(response.status, response.headers),
+      };
     };
-    return { events: ask, response: () => undefined };
   }
   // Opened immediately, so that misuse throws; the request is sent when the first event is asked for.
   const closing = new AbortController();
@@ -71,11 +78,10 @@ function speak(speaker: TextSpeaker, { messages, runId }: ModelRequest, instruct
     signal: closing.signal,
     runId,
   });
-  const ask = async (abort: AbortSignal) => {
+  return async (abort: AbortSignal): Promise<Opened<TextEvent>> => {
     abort.addEventListener("abort", () => closing.abort(), { once: true });
-    return turn as AsyncIterable<TextEvent>;
+    return { events: turn as AsyncIterable<TextEvent>, responseOf: () => turn.response };
   };
-  return { events: ask, response: () => turn.response };
 }
 
 function messageFor(speaker: Model, message: unknown): unknown {

@@ -157,6 +157,10 @@ describe("a model from a function", () => {
     });
     const { error } = await failing.open({ messages: [] }).done();
     expect(error).toMatchObject({ code: "connection_lost", message: expect.stringContaining("no such model") });
+    const silent = textHelpers()
+      .model(() => undefined as never)
+      .open({ messages: [] });
+    expect((await silent.done()).error?.message).toContain("model.read() takes an SDK stream");
     let signal: AbortSignal | undefined;
     const endless = textHelpers().model(async function* (request: TextRequest) {
       signal = request.signal;
@@ -165,6 +169,27 @@ describe("a model from a function", () => {
     for await (const event of endless.open({ messages: [] })) if (event.type === "text-delta") break;
     expect(signal?.aborted).toBe(true);
     expect(() => textHelpers().model("gpt" as never)).toThrow(TypeError);
+  });
+
+  it("tells the status of an error response, and what the response says of itself", async () => {
+    const headers = { "x-request-id": "req_1", "retry-after": "3" };
+    const refusals = [
+      [new Response('{"error":{"message":"Slow down."}}', { status: 429, headers }), "429: {"],
+      [new Response("<html>Bad gateway</html>", { status: 502 }), "502: <html>Bad gateway</html>"],
+      [new Response(null, { status: 500 }), "500."],
+    ] as const;
+    for (const [response, told] of refusals) {
+      const stream = textJson("hermes")
+        .model(() => response)
+        .open({ messages: [] });
+      const { error, text } = await stream.done();
+      expect([error?.code, text, stream.response?.status]).toEqual(["provider_error", "", response.status]);
+      expect(error?.message).toContain(`The provider answered with HTTP status ${told}`);
+    }
+    const ask = () => new Response(JSON.stringify({ text: "Hi." }), { headers });
+    const stream = textJson("hermes").model(ask).open({ messages: [] });
+    expect((await stream.done()).text).toBe("Hi.");
+    expect(stream.response).toMatchObject({ status: 200, requestId: "req_1", rateLimits: { "retry-after": "3" } });
   });
 
   it("describes the tools that may be called", async () => {
