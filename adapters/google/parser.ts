@@ -296,9 +296,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
   /** A result in the answer itself: the server has run this call (on an MCP server of the request). */
   #functionResponse({ id, name, response: output }: NonNullable<WirePart["functionResponse"]>): void {
     const call = this.#calls.find(id, name);
-    if (call === undefined || call.executed) return;
+    if (call === undefined) return;
     call.executed = true;
-    if (this.#open?.callIndex === call.callIndex) this.#close("end");
     this.#sink.tool(
       toolChunk(0, call.callIndex, undefined, undefined, undefined, false, {
         providerExecuted: true,

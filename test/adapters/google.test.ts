@@ -710,8 +710,22 @@ describe("tools that the server runs", () => {
       { id: "b", name: "set_volume", input: { level: 2 }, output: { ok: 2 } },
       { id: null, name: "set_volume", input: { level: 1 }, output: { ok: 1 } },
     ]);
+    expect(turn.error).toBeUndefined();
     expect(partsOf(turn)).toHaveLength(6);
     expect(google.toolResults(turn)[0]!.parts).toHaveLength(1);
+    const { turn: alike } = await readChunks([
+      chunk([1, 2].map((level) => call({ name: "set_volume", args: { level } }))),
+      chunk([1, 2, 3].map((ok) => ({ functionResponse: { name: "set_volume", response: { ok } } }))),
+      stop,
+    ]);
+    expect(alike.providerToolCalls).toMatchObject([1, 2].map((n) => ({ input: { level: n }, output: { ok: n } })));
+    const { turn: streamed, events } = await readChunks([
+      chunk([begin("get_weather"), pieces({ jsonPath: "$.city", stringValue: "Oslo" })]),
+      chunk([{ functionResponse: { name: "get_weather", response: { ok: 1 } } }], "STOP"),
+    ]);
+    expect(events.map(({ type }) => type)).not.toContain("tool-use");
+    expect(streamed.calls).toEqual([]);
+    expect(streamed.providerToolCalls).toMatchObject([{ input: { city: "Oslo" }, output: { ok: 1 } }]);
   });
 });
 
