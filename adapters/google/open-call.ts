@@ -13,8 +13,6 @@ export interface OpenCall extends Pick<NativeCall, "callIndex" | "position"> {
   /** The path of an unfinished string, as it was written, and parsed. */
   openPath: string | undefined;
   openSteps: readonly PathStep[];
-  /** Its pieces could not be read: the rest of it is skipped. */
-  failed: boolean;
 }
 
 /** How it ends: by its own end, by the next call, or by an answer that is finished or cut. */
@@ -48,8 +46,7 @@ export function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[
       call.openSteps = path;
     }
     patches.push(continued || !done ? { path, append: stringValue, done } : { path, value: stringValue, done });
-  } else if (typeof numberValue === "number" && Number.isFinite(numberValue))
-    patches.push({ path, value: numberValue, done: true });
+  } else if (Number.isFinite(numberValue)) patches.push({ path, value: numberValue, done: true });
   else if (typeof boolValue === "boolean") patches.push({ path, value: boolValue, done: true });
   // In the middle of a string, `null` may only be how a gateway writes a field without a value.
   else if (continued && isNothing(piece.nullValue)) {

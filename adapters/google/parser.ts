@@ -51,7 +51,6 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #isFinished = false;
   /** A STOP before there was anything else: it counts if nothing follows. */
   #emptyStop: WireCandidate | undefined;
-  #blocked = false;
   #sawDone = false;
   /** The counts are running totals, so only the last ones are passed on. */
   #usage: WireUsage | undefined;
@@ -91,9 +90,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const first = Array.isArray(candidates) ? candidates.find(isFirst) : undefined;
     if (first !== undefined) return this.#candidate(first);
     const blocked = textOf(promptFeedback?.blockReason);
-    if (blocked === undefined) return;
-    this.#blocked = true;
-    this.#sink.finish("content-filter", `blocked:${blocked}`, textOf(promptFeedback?.blockReasonMessage));
+    if (blocked !== undefined)
+      this.#sink.finish("content-filter", `blocked:${blocked}`, textOf(promptFeedback?.blockReasonMessage));
   }
 
   #candidate(candidate: WireCandidate): void {
@@ -177,7 +175,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const id = textOf(wire.id);
     const name = textOf(wire.name);
     const isWhole = !willContinue && pieces === undefined;
-    const kept = isWhole ? item : { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } };
+    const kept = isWhole ? item : { ...item, functionCall: { id, name } };
     const { callIndex, position } = this.#remember(kept);
     const thoughtSignature = textOf(item.thoughtSignature);
     const metadata = thoughtSignature === undefined ? undefined : { thoughtSignature };
@@ -200,7 +198,6 @@ export class GoogleParser implements Parser<GoogleEvent> {
       empty: true,
       openPath: undefined,
       openSteps: [],
-      failed: false,
     };
     this.#open = call;
     this.#more(call, wire, pieces);
@@ -243,20 +240,19 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   /** More arguments for the open call. */
   #more(call: OpenCall, wire: WireFunctionCall, pieces: readonly WirePartialArg[] | undefined): void {
-    if (call.failed) return;
     const args = argumentsObject(wire.args);
     if (args !== undefined) {
       call.empty = false;
       this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, undefined, args));
     } else if (!isNothing(wire.args)) {
-      return this.#failCall(call, "its arguments are not an object", "rejected");
+      return this.#refuse(call.callIndex, "its arguments are not an object", "rejected");
     }
     if (pieces === undefined || pieces.length === 0) return;
     call.empty = false;
     const patches: PathPatch[] = [];
     for (const piece of pieces) {
       const problem = isObject(piece) ? patch(call, piece, patches) : "a piece of its arguments cannot be read";
-      if (problem !== undefined) return this.#failCall(call, problem, "rejected");
+      if (problem !== undefined) return this.#refuse(call.callIndex, problem, "rejected");
     }
     this.#sink.tool(
       toolChunk(0, call.callIndex, undefined, undefined, undefined, false, undefined, undefined, patches),
@@ -267,28 +263,24 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #close(how: CallEnd): void {
     const call = this.#open;
     this.#open = undefined;
-    if (call === undefined || call.failed) return;
+    if (call === undefined) return;
     const cut = cutOf(call, how);
-    if (cut !== undefined) this.#failCall(call, cut, "truncated");
+    if (cut !== undefined) this.#refuse(call.callIndex, cut, "truncated");
     else
       this.#sink.tool(
         toolChunk(0, call.callIndex, undefined, undefined, undefined, true, undefined, call.empty ? {} : undefined),
       );
   }
 
-  #failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
-    call.failed = true;
-    this.#refuse(call.callIndex, error, errorType);
-  }
-
   /** Interleaved calls: pieces without an id may have belonged to either. */
   #refuseBoth(open: OpenCall, id: string): void {
     const error = "a piece of arguments came under the id of another call";
-    if (!open.failed) this.#failCall(open, error, "rejected");
+    this.#refuse(open.callIndex, error, "rejected");
     const other = this.#calls.find(id, undefined);
     if (other !== undefined) this.#refuse(other.callIndex, error, "rejected");
   }
 
+  /** What follows of a call that was refused changes nothing: its outcome stands. */
   #refuse(callIndex: number, error: string, errorType: "truncated" | "rejected"): void {
     this.#sink.tool({ turnIndex: 0, callIndex, done: true, error, errorType });
   }
@@ -377,7 +369,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#close(this.#isFinished ? "finish" : "cut");
     const usage = this.#usage && usageOf(this.#usage);
     if (usage !== undefined) this.#sink.usage(usage);
-    if (this.#finishReason === undefined && !this.#blocked && !this.#sawDone) return;
+    if (this.#finishReason === undefined && !this.#sawDone) return;
     this.#endBare();
     this.#sink.terminal();
   }
