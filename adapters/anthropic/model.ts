@@ -163,7 +163,7 @@ function withoutLost(messages: MessageParam[]): MessageParam[] {
   const lost = new Set<unknown>();
   let goesOn = true;
   for (const { role, content } of messages.toReversed()) {
-    const blocks = typeof content === "string" ? [] : content;
+    const blocks = Array.isArray(content) ? content : [];
     if (role !== "assistant") goesOn &&= blocks.length > 0 && blocks.every(isResult);
     for (const block of blocks) if ("tool_use_id" in block) answered.add(block.tool_use_id);
     for (const block of blocks) if (!goesOn && isServerCall(block) && !answered.has(block.id)) lost.add(block.id);
@@ -171,7 +171,7 @@ function withoutLost(messages: MessageParam[]): MessageParam[] {
   const isLost = (block: ContentBlockParam) => isServerCall(block) && lost.has(block.id);
   return messages.flatMap((message): MessageParam[] => {
     const { content } = message;
-    if (typeof content === "string" || !content.some((block) => isLost(block) || lost.has(callerOf(block))))
+    if (!Array.isArray(content) || !content.some((block) => isLost(block) || lost.has(callerOf(block))))
       return [message];
     const kept = content.filter((block) => !isLost(block));
     const left = withoutLastThinking(kept).map((block) => (lost.has(callerOf(block)) ? withoutCaller(block) : block));
@@ -202,9 +202,10 @@ const PAIRING: PairingRules<MessageParam> = {
     // Only what no message of this API can be.
     if ((role as string) === "tool" || "tool_calls" in message)
       throw new TypeError("calls and results are blocks of a message's content");
-    if (typeof content !== "string" && !Array.isArray(content))
+    // Without content, a system message may set the effort (beta).
+    if (typeof content !== "string" && !Array.isArray(content) && !("output_config" in message))
       throw new TypeError("a message has content, a text or a list of blocks");
-    const blocks = typeof content === "string" ? [] : content;
+    const blocks = Array.isArray(content) ? content : [];
     if (role === "assistant") return { isModels: true, calls: blocks.filter((block) => block.type === "tool_use") };
     const results = blocks.filter(isResult);
     const others = blocks.filter((block) => !isResult(block));

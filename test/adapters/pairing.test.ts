@@ -487,6 +487,17 @@ const openaiCall = {
 const openaiResult = { role: "tool", tool_call_id: "a", content: "ok" };
 const partsOnly = { role: "user", parts: [{ text: "Hi" }] };
 
+it("keeps Anthropic's system messages, also one without content, which sets the effort", () => {
+  const messages: Anthropic.Beta.BetaMessageParam[] = [
+    { role: "user", content: "Hi" },
+    { role: "system", output_config: { effort: "low" } },
+    { role: "assistant", content: [{ type: "tool_use", id: "a", name: "a", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "ok" }] },
+    { role: "system", content: "Be brief.", output_config: { effort: "high" } },
+  ];
+  expect(anthropic.conversation.pair(messages as never)).toEqual(messages);
+});
+
 // Taken as they are their results would be dropped, or every request of the conversation refused.
 it.each<[string, Conversation, object, RegExp]>([
   [
