@@ -242,6 +242,17 @@ describe("tools", () => {
       [],
     ],
     [
+      "what stands next to anyOf and in a branch is told",
+      { title: "t", minLength: 1, anyOf: [{ type: "string", title: "s", minLength: 2 }, { type: "string" }] },
+      {
+        anyOf: [
+          { type: "string", title: "s", minLength: 2 },
+          { type: "string", title: "t", minLength: 1 },
+        ],
+      },
+      ["/properties/p anyOfAlone"],
+    ],
+    [
       "a closed object is open",
       { type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false },
       { type: "object", properties: { a: { type: "string" } }, required: ["a"] },

@@ -58,6 +58,13 @@ async function readChunks(chunks: readonly GoogleEvent[], tools: readonly Tool[]
   return { events, turn: stream.turn, calls: summarize(stream.turn).toolCalls };
 }
 
+/** The names of the calls that were handed out, and the text between them. */
+function orderOf(events: readonly StreamEvent[]): string[] {
+  return events.flatMap((event) =>
+    event.type === "tool-use" ? [event.use.name] : event.type === "text-delta" ? [event.delta] : [],
+  );
+}
+
 async function turnOf(name: string): Promise<Turn> {
   const { bytes, tools } = loadFixture("google", name);
   return google.read(iterate([bytes]), { tools, runId: "run" }).done();
@@ -77,10 +84,7 @@ describe("calls that come whole", () => {
       chunk([call({ name: "set_volume", args: { level: 1 } }), call({ name: "get_weather", args: { city: "Oslo" } })]),
       chunk([{ text: "So." }], "STOP"),
     ]);
-    const order = events.flatMap((event) =>
-      event.type === "tool-use" ? [event.use.name] : event.type === "text-delta" ? [event.delta] : [],
-    );
-    expect(order).toEqual(["get_weather", "So.", "set_volume"]);
+    expect(orderOf(events)).toEqual(["get_weather", "So.", "set_volume"]);
   });
 
   it("stay apart though neither id nor name nor arguments tell them apart", async () => {
@@ -261,6 +265,15 @@ describe("calls whose arguments are streamed", () => {
     ]);
   });
 
+  it.each<[string, WirePart[]]>([
+    ["the end marker", [begin("get_weather"), pieces({ jsonPath: "$.city", stringValue: "Oslo" }), call({})]],
+    ["the last piece", [begin("get_weather"), call({ partialArgs: [{ jsonPath: "$.city", stringValue: "Oslo" }] })]],
+    ["the only part", [call({ name: "get_weather", partialArgs: [{ jsonPath: "$.city", stringValue: "Oslo" }] })]],
+  ])("are handed out with %s if they read", async (_, parts) => {
+    const { events } = await readChunks([chunk(parts), chunk([{ text: "So." }])]);
+    expect(orderOf(events)).toEqual(["get_weather", "So."]);
+  });
+
   it("take a place that is left for finished, and a whole string for a new value", async () => {
     const { calls } = await readChunks(
       [
@@ -291,10 +304,13 @@ describe("calls whose arguments are streamed", () => {
     const { calls } = await readChunks([
       chunk([begin("set_volume"), pieces({ jsonPath: "$.room", stringValue: "ha", willContinue: true })]),
       chunk([pieces({ jsonPath: "$.room", willContinue: true })]),
-      chunk([pieces({ jsonPath: "$.room", stringValue: "ll", willContinue: true })]),
+      chunk([pieces({ jsonPath: "$.room", stringValue: "l", willContinue: true })]),
+      chunk([pieces({ jsonPath: "$.room", ...(nothing as object), willContinue: true })]),
+      chunk([pieces({ jsonPath: "$.room", stringValue: "l" }), call({})]),
+      chunk([begin("set_volume"), pieces({ jsonPath: "$.room", stringValue: "hall", willContinue: true })]),
       chunk([pieces({ jsonPath: "$.room", ...(nothing as object) }), call({})], "STOP"),
     ]);
-    expect(calls).toMatchObject([{ status: "complete", input: { room: "hall" } }]);
+    expect(calls).toMatchObject([0, 1].map(() => ({ status: "complete", input: { room: "hall" } })));
   });
 
   it("may begin with whole arguments, or with pieces beside the name", async () => {
@@ -353,6 +369,7 @@ describe("calls whose arguments are streamed", () => {
     const whole = call({ id: "c1", name: "set_volume", args: { level: 5 } });
     const { turn, calls } = await readChunks([chunk([whole]), chunk([{ ...whole, thoughtSignature: "S" }], "STOP")]);
     expect(calls).toHaveLength(1);
+    expect(turn.calls[0]!.metadata).toEqual({ thoughtSignature: "S" });
     expect(partsOf(turn)).toEqual([{ ...whole, thoughtSignature: "S" }]);
   });
 
@@ -469,6 +486,14 @@ describe("calls whose arguments are streamed", () => {
     expect(turn.error).toBeUndefined();
   });
 
+  it("are no call's without a name, and none of a call that came whole", async () => {
+    const astray = pieces({ jsonPath: "$.level", numberValue: 5 });
+    const { calls } = await readChunks([chunk([astray, call({})]), stop]);
+    expect(calls).toMatchObject([{ name: null, status: "unknown-tool", released: false }]);
+    const { calls: behind } = await readChunks([chunk([call({ name: "set_volume" }), astray, call({})]), stop]);
+    expect(behind).toMatchObject([{ name: "set_volume", status: "rejected", released: false }]);
+  });
+
   it("are one piece, where that is in no list", async () => {
     const one = call({ partialArgs: { jsonPath: "$.level", numberValue: 5 } as never });
     const { calls } = await readChunks([chunk([begin("set_volume"), one], "STOP")]);
@@ -530,6 +555,11 @@ describe("the end", () => {
       reason: "error",
       message: expect.stringMatching(/Call the function again.*\(Malformed: f\(\)/),
     });
+    const { turn } = await readChunks([chunk([], "MALFORMED_FUNCTION_CALL"), chunk([], "STOP")]);
+    expect(turn).toMatchObject({
+      finishReason: "error",
+      finishMessage: expect.stringMatching(/Call the function again, .* declaration\.$/),
+    });
   });
 
   it("is the last of several finish reasons, and what comes after one still counts", async () => {
@@ -557,9 +587,11 @@ describe("the end", () => {
     expect(nothing.at(-1)).toMatchObject({ type: "finish", reason: "stop", message: "No words." });
   });
 
-  it("without a finish reason is a lost connection", async () => {
+  it("without a finish reason is a lost connection, unless a gateway says that it is all", async () => {
     const { events } = await readChunks([chunk([{ text: "a" }])]);
     expect(events.at(-1)).toMatchObject({ type: "error", error: { code: "connection_lost" } });
+    const { events: ended } = await readChunks([chunk([{ text: "a" }]), "[DONE]"]);
+    expect(ended.at(-1)).toMatchObject({ type: "finish", reason: "unknown", providerReason: null });
   });
 
   it("is an error of the provider's with its code and word", async () => {
@@ -723,7 +755,7 @@ describe("tools that the server runs", () => {
       chunk([begin("get_weather"), pieces({ jsonPath: "$.city", stringValue: "Oslo" })]),
       chunk([{ functionResponse: { name: "get_weather", response: { ok: 1 } } }], "STOP"),
     ]);
-    expect(events.map(({ type }) => type)).not.toContain("tool-use");
+    expect(orderOf(events)).toEqual([]);
     expect(streamed.calls).toEqual([]);
     expect(streamed.providerToolCalls).toMatchObject([{ input: { city: "Oslo" }, output: { ok: 1 } }]);
   });
@@ -1007,10 +1039,13 @@ describe("recognizes", () => {
   it.each([
     [{ candidates: [] }, true],
     [{ promptFeedback: { blockReason: "OTHER" } }, true],
+    [{ usageMetadata: { promptTokenCount: 1 } }, true],
     [[{ candidates: [] }], true],
+    [[{ candidates: [] }, { type: "message_start" }], false],
     [{ error: { code: 400, message: "m", status: "INVALID_ARGUMENT" } }, true],
     [{ error: { code: "rate_limit_exceeded", message: "m", type: "requests" } }, false],
     [{ error: { message: "m", code: 400, type: "invalid" } }, false],
+    [{ error: { message: "m", status: "FAILED" } }, false],
     [{ choices: [] }, false],
     [[], false],
     ["[DONE]", false],
