@@ -772,7 +772,7 @@ table("nullableKeyword and typeArrayToAnyOf", [
   [
     "knows a null that is a constant, or the only value of a list",
     nullableKeyword,
-    object({ a: { anyOf: [str, { const: null }] }, b: { oneOf: [{ enum: [null] }, num] } }),
+    object({ a: { anyOf: [str, { const: null }] }, b: { anyOf: [{ enum: [null] }, num] } }),
     object({ a: { ...str, nullable: true }, b: { ...num, nullable: true } }),
   ],
   [

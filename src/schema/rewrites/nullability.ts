@@ -22,7 +22,7 @@ export const nullableToType: Rewrite = {
 
 /**
  * Expresses `null` as OpenAPI 3.0 does: `nullable: true` instead of a null type, a null branch or a null in an enum.
- * Run it before {@link typeArrayToAnyOf}.
+ * Run it before {@link typeArrayToAnyOf}, when `anyOf` is the only composition left, and no subschema is a boolean.
  */
 export const nullableKeyword: Rewrite = {
   name: "nullableKeyword",
@@ -38,42 +38,33 @@ export const nullableKeyword: Rewrite = {
       changed = { ...changed, enum: values.filter((value) => value !== null) };
       if (types.length === 0 || types.includes("null")) changed = { ...changed, nullable: true };
     }
-    for (const keyword of ["anyOf", "oneOf"] as const) {
-      const branches = branchesOf(changed, keyword);
-      const others = branches.filter((branch) => !isNull(branch));
-      if (others.length === branches.length || others.length === 0) continue;
-      const [only] = others;
-      // One branch next to null: the union is gone. It may join what is around it only if that is annotations.
-      const beside = without(changed, [keyword]);
-      const isAlone = others.length === 1 && binding(without(beside, ["nullable"])).length === 0;
-      changed =
-        isAlone && typeof only === "object"
-          ? { ...only, ...beside, nullable: true }
-          : { ...changed, [keyword]: others, nullable: true };
-    }
-    return changed;
+    const branches = branchesOf(changed, "anyOf") as readonly JsonSchema[];
+    const others = branches.filter((branch) => !isNull(branch));
+    if (others.length === branches.length || others.length === 0) return changed;
+    // One branch next to null: the union is gone. It may join what is around it only if that is annotations.
+    const beside = without(changed, ["anyOf"]);
+    const isAlone = others.length === 1 && binding(without(beside, ["nullable"])).length === 0;
+    return isAlone ? { ...others[0], ...beside, nullable: true } : { ...changed, anyOf: others, nullable: true };
   },
 };
 
-function isNull(branch: JsonSchema | boolean): boolean {
-  if (typeof branch === "boolean") return false;
+function isNull(branch: JsonSchema): boolean {
   const values = literals(branch) ?? [];
   return branch["type"] === "null" || (values.length > 0 && values.every((value) => value === null));
 }
 
 /**
  * A schema that also accepts `null`: for rewrites that make optional properties required. Run them when no composition
- * except `anyOf` is left.
+ * except `anyOf` is left, and no subschema is a boolean.
  *
  * @param style how a plain type expresses it: `type: ["string", "null"]`, or an `anyOf` for dialects without type lists
  */
 export function nullableProperty(
-  node: JsonSchema | boolean,
+  node: JsonSchema,
   { resolve }: Pick<RewriteContext, "resolve">,
   style: "types" | "anyOf" = "types",
-): JsonSchema | boolean {
+): JsonSchema {
   if (admitsNull(node, resolve)) return node;
-  if (typeof node === "boolean") return { type: "null" };
   const types = typesOf(node);
   const isPlain = ["anyOf", "$ref", "const"].every((keyword) => !Object.hasOwn(node, keyword));
   if (style === "types" && isPlain && types.length > 0) {
@@ -92,16 +83,15 @@ export function nullableProperty(
 }
 
 /** Whether a schema accepts `null`, as far as can be told. */
-function admitsNull(node: JsonSchema | boolean, resolve: (ref: string) => JsonSchema | undefined, depth = 0): boolean {
-  if (typeof node === "boolean") return node;
+function admitsNull(node: JsonSchema, resolve: RewriteContext["resolve"], depth = 0): boolean {
   if (depth > 32) return false; // a reference to itself
   const types = typesOf(node);
   if (types.length > 0 && !types.includes("null")) return false;
   if (literals(node)?.includes(null) === false) return false;
-  const inside = (branch: JsonSchema | boolean) => admitsNull(branch, resolve, depth + 1);
+  const inside = (branch: JsonSchema) => admitsNull(branch, resolve, depth + 1);
   if (typeof node["$ref"] === "string") {
     const target = resolve(node["$ref"]);
     if (target === undefined || !inside(target)) return false;
   }
-  return !Array.isArray(node["anyOf"]) || branchesOf(node, "anyOf").some(inside);
+  return !Array.isArray(node["anyOf"]) || (node["anyOf"] as JsonSchema[]).some(inside);
 }

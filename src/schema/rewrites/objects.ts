@@ -68,7 +68,7 @@ export const requireAll: Rewrite = {
     const names = Object.keys(properties);
     const required = new Set(requiredOf(node));
     const nullable = names.map((name) => {
-      const property = getOwn(properties, name) as JsonSchema | boolean;
+      const property = getOwn(properties, name) as JsonSchema;
       return [name, required.has(name) ? property : nullableProperty(property, context)];
     });
     return { ...node, properties: Object.fromEntries(nullable), required: names };
