@@ -513,7 +513,7 @@ class StreamingParser implements TwinParser {
   }
 
   #keyAt(level: number): string | number {
-    return level === this.#depth ? this.#key : (this.#outerKeys?.[level - 1] ?? 0);
+    return level === this.#depth ? this.#key : this.#outerKeys![level - 1]!;
   }
 
   /** Copies the container of the place at a depth and the open ones inside it, so that they no longer grow. */

@@ -301,9 +301,8 @@ function tagOf(piece: object): unknown {
   return (piece as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
 }
 
-/** Also of a `DataView`, an `ArrayBuffer`, or a typed array of another element size. */
+/** Also of another realm, of a `DataView`, an `ArrayBuffer`, or a typed array of another element size. */
 function bytesOf(piece: ArrayBufferView | ArrayBuffer): Uint8Array {
-  if (tagOf(piece) === "Uint8Array") return piece as Uint8Array;
   return ArrayBuffer.isView(piece)
     ? new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength)
     : new Uint8Array(piece);

@@ -91,6 +91,7 @@ describe("every kind of source", () => {
     ["a stream of Node's", () => Readable.from([Buffer.from(fixture.bytes)])],
     ["ArrayBuffers", () => items([fixture.bytes.slice(0, 100).buffer, fixture.bytes.slice(100).buffer])],
     ["bytes, then an ArrayBuffer", () => items([fixture.bytes.subarray(0, 100), fixture.bytes.slice(100).buffer])],
+    ["bytes of another realm", () => items([runInNewContext("Uint8Array").from(fixture.bytes)])],
     ["an ArrayBuffer of another realm", () => items([runInNewContext("Uint8Array").from(fixture.bytes).buffer])],
     [
       "DataViews of a part of their buffer",
