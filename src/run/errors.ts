@@ -45,6 +45,7 @@ export function isBusy(error: unknown): boolean {
   return isToolError(error) && error.code === "run_busy";
 }
 
-export function isNotWaiting(error: unknown): boolean {
-  return isToolError(error) && error.code === "not_waiting";
+/** Whether another process or call works on the run, or has completed it. */
+export function isElsewhere(error: unknown): boolean {
+  return isToolError(error) && /^(run_busy|lease_lost|not_waiting)$/.test(error.code);
 }

@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 import { createWakeUp, pause } from "../time.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readEnd, readHeadEntry, readRun, statusOf } from "./checkpoint.ts";
-import { isBusy, isNotWaiting, unknownRun } from "./errors.ts";
+import { isElsewhere, unknownRun } from "./errors.ts";
 import type { CallRecord, Head } from "./format.ts";
 import type { RunDeps } from "./options.ts";
 import { pendingApprovals, resultOf, storedStop } from "./result.ts";
@@ -100,8 +100,8 @@ export async function seeThrough(
         await resume();
         seen = now;
       } catch (error) {
-        // Another process was faster: it is working on the run, or has completed it. Look again at what it did.
-        if (!isBusy(error) && !isNotWaiting(error)) throw error;
+        // Another process was faster, or took over while this one slept. Look again at what it did.
+        if (!isElsewhere(error)) throw error;
       }
     }
     return undefined;

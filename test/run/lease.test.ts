@@ -159,6 +159,42 @@ describe("a lease", () => {
   });
 });
 
+it("a process that has lost its run goes on to see it through", async () => {
+  const inner = memoryStore();
+  let isCut = false;
+  const store: Store = {
+    ...inner,
+    put: async (...args) => {
+      if (isCut && args[0].startsWith("run/")) throw new ToolError("store_failed", "No answer.");
+      return inner.put(...args);
+    },
+  };
+  const calls = [{ name: "ask" }];
+  const process = (own: Store, ...turns: Parameters<typeof scripted>) =>
+    new Orchestrator({ model: scripted(...turns), tools: [external("ask")], store: own, leaseMs: 60 });
+  const asked = Promise.withResolvers<void>();
+  const silent = () => {
+    isCut = true;
+    asked.resolve();
+    return { calls, pauseMs: 60_000 };
+  };
+  const sleepy = process(store, silent, { text: "Done." });
+  const other = process(inner, { calls });
+  const answer = async () => {
+    const { pendingToolCalls } = (await other.get(conversationId))!;
+    await other.provideToolResult(conversationId, { toolCallId: pendingToolCalls[0]!.id, result: 1 });
+  };
+  await other.run({ conversationId, input: "Go" });
+  const seen = sleepy.waitAndResume(conversationId);
+  await answer();
+  await asked.promise;
+  const going = await vi.waitFor(() => other.resume(conversationId), { interval: 20, timeout: 5_000 });
+  expect(going.status).toBe("awaiting_tool_results");
+  isCut = false;
+  await answer();
+  expect(await seen).toMatchObject({ status: "completed", content: "Done." });
+});
+
 it("a process that has lost its run gives up no call of it, which the one that goes on executes", async () => {
   const inner = memoryStore();
   let isCut = false;
