@@ -482,7 +482,13 @@ function isWritten({ type }: WireBlock): boolean {
   return !type.endsWith("_tool_result") && !AT_ONCE.has(type);
 }
 
-const AT_ONCE: ReadonlySet<string> = new Set(["redacted_thinking", "container_upload", "fallback"]);
+const AT_ONCE: ReadonlySet<string> = new Set([
+  "redacted_thinking",
+  "container_upload",
+  "fallback",
+  "compaction",
+  "mcp_tool_listing",
+]);
 
 function append(block: { [field: string]: unknown }, field: string, more: string): void {
   const before = block[field];

@@ -766,6 +766,10 @@ describe("the history", () => {
       const said = { type: "text", text: "Hi" };
       expect(kept(thinking, said)).toEqual([thinking, said]);
       expect(kept({ type: "thinking", thinking: "Let me" }, said)).toEqual([said]);
+      const compaction = { type: "compaction", content: "The user asked about Oslo.", encrypted_content: "xyz" };
+      const listing = { type: "mcp_tool_listing", mcp_server_name: "shop", tools: [] };
+      expect(kept(said, compaction)).toEqual([said, compaction]);
+      expect(kept(listing)).toEqual([listing]);
     },
   );
 
