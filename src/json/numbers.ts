@@ -24,15 +24,11 @@ export function isHuge(value: number): boolean {
 
 /** The first number literal of a valid JSON text that is read as another number; rounded fractions do not count. */
 export function changedLiteral(text: string): string | undefined {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === MINUS || isDigit(code)) {
-      const from = at;
-      while (IN_NUMBER.has(text.charCodeAt(at + 1))) at++;
-      const literal = text.slice(from, at + 1);
-      if (isChanged(literal)) return literal;
-    }
+  const next = /"|-?\d[\d.eE+-]*/g; // where a string begins, or a number
+  for (let found = next.exec(text); found !== null; found = next.exec(text)) {
+    const [literal] = found;
+    if (literal === '"') next.lastIndex = endOfString(text, found.index) + 1;
+    else if (isChanged(literal)) return literal;
   }
   return undefined;
 }
@@ -61,12 +57,4 @@ export function lostNumber(value: unknown): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-const QUOTE = 34;
-const MINUS = 45;
-const IN_NUMBER = new Set(Array.from("0123456789+-.eE", (char) => char.charCodeAt(0)));
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
 }
