@@ -1,3 +1,4 @@
+import { unescaped } from "../json/characters.ts";
 import { MAX_DIGITS, MAX_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
@@ -13,8 +14,7 @@ const ZERO = 0x30;
 const BACKSLASH = 0x5c;
 
 /** What the byte after a backslash stands for; 0 for nothing, and for `u`, which is rare. */
-const UNESCAPED = new Uint8Array(256);
-for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\${char}"`) as string).charCodeAt(0);
+const UNESCAPED = Uint8Array.from({ length: 256 }, (_, byte) => unescaped(byte).charCodeAt(0));
 
 /** The longest string, in bytes, that is read here; for longer ones the engine's own functions are faster. */
 const MAX_READ = 64;

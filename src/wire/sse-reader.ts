@@ -131,11 +131,5 @@ export class SseReader {
 
 /** Whether the line from `at` to `to` is a `data` field. */
 function isData(text: string, at: number, to: number): boolean {
-  return (
-    text.charCodeAt(at) === 100 &&
-    text.charCodeAt(at + 1) === 97 &&
-    text.charCodeAt(at + 2) === 116 &&
-    text.charCodeAt(at + 3) === 97 &&
-    (at + 4 === to || text.charCodeAt(at + 4) === COLON)
-  );
+  return text.startsWith("data", at) && (at + 4 === to || text.charCodeAt(at + 4) === COLON);
 }

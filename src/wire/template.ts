@@ -1,6 +1,7 @@
 import type { Delta } from "./delta.ts";
 import type { Place } from "./places.ts";
 import type { PlainEvent } from "./plain-event.ts";
+import { encoder } from "./utf8.ts";
 
 /** What events have in common: the bytes between the values that differ, and what to build from those values. */
 export interface Template {
@@ -103,8 +104,6 @@ export function templateOf(
   return { first, words, model, delta, textSlot, indexSlot, lastUse: 0, next: -1 };
 }
 
-const utf8 = new TextEncoder();
-
 /** No character takes more than three bytes. */
 const scratch = new Uint8Array(3 * MAX_LENGTH);
 const scratchView = new DataView(scratch.buffer);
@@ -115,7 +114,7 @@ const scratchView = new DataView(scratch.buffer);
  */
 function partOf(text: string, words: number[]): Omit<Part, "slot" | "next"> {
   scratch.fill(0, 0, 8);
-  const { written: length } = utf8.encodeInto(text, scratch);
+  const { written: length } = encoder.encodeInto(text, scratch);
   if (length >= 8) {
     for (let at = 0; at + 8 < length; at += 8) words.push(scratchView.getFloat64(at, true) || NaN);
     words.push(scratchView.getFloat64(length - 8, true));

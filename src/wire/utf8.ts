@@ -2,6 +2,7 @@ const EMPTY = new Uint8Array(0);
 
 // ignoreBOM keeps a U+FEFF inside the stream as a character; the one at the start is for the decoder to skip
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
+export const encoder = new TextEncoder();
 
 /** Replaces bytes that are not UTF-8; it may also have been sent. */
 const REPLACEMENT = "\ufffd";
@@ -39,13 +40,7 @@ function invalidUtf8At(bytes: Uint8Array): number {
 
 /** How many bytes the text takes in UTF-8. */
 export function utf8Length(text: string): number {
-  let length = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    // a surrogate pair is two units and four bytes
-    if (unit > 0x7f) length += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
-  }
-  return length;
+  return encoder.encode(text).length;
 }
 
 /**
