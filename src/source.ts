@@ -22,7 +22,7 @@ export function openSource(name: string, source: unknown): Source {
   if (isResponse(source)) {
     if (source.bodyUsed || source.body?.locked === true)
       throw new TypeError(`${name}.read(): the body of the response was read already.`);
-    const items = source.body === null ? NOTHING : itemsOf(source.body);
+    const items = source.body === null ? nothing() : itemsOf(source.body);
     if (items === undefined) {
       throw new TypeError(
         `${name}.read(): the body of the response is not a stream, got ${kindOf(source.body)}. Use a fetch that streams, or parse() for a whole response.`,
@@ -116,6 +116,4 @@ function iterate(stream: ReadableStream<Uint8Array>): AsyncIterable<unknown> {
 }
 
 /** Stands for the body of a response without one. */
-const NOTHING: AsyncIterable<unknown> = {
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-};
+async function* nothing(): AsyncGenerator<never> {}
