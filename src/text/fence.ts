@@ -2,8 +2,9 @@
  * Tracks whether the next character is in a code fence (https://spec.commonmark.org/0.31.2/#fenced-code-blocks), in a
  * line of a block quote, or in inline code or quotes: there, the model only writes about a marker, or repeats one.
  *
- * It sees each character once and never looks ahead: a code span ends with its line at the latest, since its closing
- * ticks may never come.
+ * It sees each character once and never looks ahead. The closing ticks of a code span may never come, so it ends with
+ * its line, as quotes do. If a marker is in them, a call with its line breaks may be quoted: then they go on, as in
+ * Markdown, to the end of the paragraph at the latest.
  */
 export class Fence {
   /**
@@ -16,15 +17,19 @@ export class Fence {
   #item = -1;
   #run = 0;
   #char = 0;
-  /** The open fence: its character and length. */
-  #open: { readonly char: number; readonly run: number } | undefined;
+  /** The open fence: its character and length, and whether it began behind text and ends wherever its run comes again. */
+  #open: { readonly char: number; readonly run: number; readonly isInline?: boolean } | undefined;
   #last = 0;
   /** The length of the current run of ticks, and of the run that opened a code span. */
   #ticks = 0;
   #codeTicks = 0;
+  /** What has come since the run that opened the code span. */
+  #info: "nothing" | "word" | "text" = "text";
+  /** A marker is in the code span. */
+  #hasMarker = false;
   /** The unpaired quotes in the line. */
   readonly #quotes = new Set<number>();
-  /** The quote before a marker: it extends to its partner, or to the end of the line. That of a block quote has none. */
+  /** The quote before a marker: it extends to its partner. That of a block quote has none. */
   #quote = 0;
   /** The line has a low quote: its high ones end something. */
   #isLow = false;
@@ -42,7 +47,9 @@ export class Fence {
       this.#line = "rest";
     }
     this.#endTicks();
-    return this.#open !== undefined || this.#codeTicks > 0 || this.#quote !== 0;
+    if (this.#quote === BLOCK_QUOTE) this.#quote = MARKED_QUOTE;
+    this.#hasMarker = this.#codeTicks > 0;
+    return this.#open !== undefined || this.#hasMarker || this.#quote !== 0;
   }
 
   see(code: number): void {
@@ -53,7 +60,10 @@ export class Fence {
     this.#last = code;
     if (code === NEWLINE) return this.#endLine();
     if (code === BACKTICK) this.#ticks++;
-    else this.#endTicks();
+    else {
+      this.#endTicks();
+      if (isWord(code) ? this.#info === "nothing" : code !== RETURN) this.#info = isWord(code) ? "word" : "text";
+    }
     if (this.#line === "rest") return;
     if (this.#line !== "run" && this.#line !== "info") this.#seeIndent(code);
     if (this.#line === "run") {
@@ -120,13 +130,26 @@ export class Fence {
 
   #endTicks(): void {
     if (this.#ticks === 0) return;
-    if (this.#codeTicks === 0) this.#codeTicks = this.#ticks;
-    else if (this.#codeTicks === this.#ticks) this.#codeTicks = 0;
+    if (this.#open?.isInline === true && this.#ticks === this.#open.run) {
+      this.#open = undefined;
+      this.#codeTicks = 0;
+      this.#line = "rest";
+    } else if (this.#codeTicks === 0) {
+      this.#codeTicks = this.#ticks;
+      this.#info = "nothing";
+      this.#hasMarker = false;
+    } else if (this.#codeTicks === this.#ticks) this.#codeTicks = 0;
     this.#ticks = 0;
   }
 
   #endLine(): void {
-    this.#ticks = this.#codeTicks = this.#quote = 0;
+    this.#endTicks();
+    // "Like this: ```xml" is no fence in Markdown, but it quotes what follows, and is meant as one.
+    if (this.#line === "rest" && this.#open === undefined && this.#codeTicks >= 3 && this.#info === "word")
+      this.#open = { char: BACKTICK, run: this.#codeTicks, isInline: true };
+    const isOver = this.#line === "indent" || this.#open !== undefined;
+    if (isOver || !this.#hasMarker) this.#codeTicks = 0;
+    if (isOver || this.#quote === BLOCK_QUOTE) this.#quote = 0;
     this.#quotes.clear();
     this.#isLow = false;
     this.#guillemet = -1;
@@ -142,6 +165,7 @@ export class Fence {
 
 const TAB = 9;
 const NEWLINE = 10;
+const RETURN = 13;
 const SPACE = 32;
 const APOSTROPHE = 39;
 const ROUND = 41;
@@ -158,9 +182,11 @@ const CORNER = 0x300c;
 const LEFT = 0xab;
 const RIGHT = 0xbb;
 const BLOCK_QUOTE = -1;
+/** One with a marker in it. */
+const MARKED_QUOTE = -2;
 
 function isSpace(code: number): boolean {
-  return code === SPACE || code === TAB || code === 13;
+  return code === SPACE || code === TAB || code === RETURN;
 }
 
 function isQuote(code: number): boolean {

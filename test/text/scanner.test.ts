@@ -110,7 +110,17 @@ describe("a marker that turns out to begin nothing", () => {
 
 describe("a marker that is written about", () => {
   const call = '<tool_call>{"name":"now"}</tool_call>';
+  const long = "<tool_call>\n<function=now>\n</function>\n</tool_call>";
   it.each([
+    `the form \`${long}\` is`,
+    `the form \`\`${long}\`\`\r\n`,
+    `say "${long}" and '${long}'`,
+    `\u{201c}${long}\u{201d}`,
+    `\u{300c}${long}\u{300d}`,
+    `You wrote:\n> ${long}\n`,
+    `\`${call}\n${call}\``,
+    `Like this: \`\`\`xml\n${call}\n\n${long}\n\`\`\`\n`,
+    `Like this: \`\`\`xml\r\n${long}\`\`\``,
     `\`\`\`\n${call}\n\`\`\`\n`,
     `\`\`\`xml\n${call}\n\`\`\``,
     `  ~~~~\n~~~\n${call}\n`,
@@ -161,6 +171,17 @@ describe("a marker that is written about", () => {
     `\`\`\`\ncode\n\`\`\` ${call}`,
     `\`\`\`code\`\`\` ${call}`,
     `it\`s\n${call}`,
+    `\`<tool_call>\` is it\n${call}`,
+    `\`<tool_call>\` isn\`t\n${call}`,
+    `\`<tool_call>\n\n${call}`,
+    `"<tool_call>\n \n${call}`,
+    `> <tool_call>\n\n${call}`,
+    `\`<tool_call>\n\`\`\`\ncode\n\`\`\`\n${call}`,
+    `Like this: \`\`\`xml\ncode\n\`\`\`\n${call}`,
+    `Like this: \`\`\`js\ncode\`\`\`\n${call}`,
+    `Like this: \`\`\`js\ncode\n\`\`\`\`\n${call}`,
+    `as \`\`\`a b\n${call}`,
+    `as \`\`a\n${call}`,
     `"quoted" ${call}`,
     `don't ${call}`,
     `    \`\`\`\n${call}`,
