@@ -19,8 +19,8 @@ const UNFINISHED: ReadonlySet<unknown> = new Set(["incomplete", "failed", "cance
 
 /** The provider's report of a failure, in one line. */
 export function errorMessage(error: WireError | string | null | undefined): string {
-  if (typeof error === "string") return error;
-  const code = countOf(error?.code) ?? textOf(error?.code) ?? textOf(error?.type);
+  const { code: said, type } = (error ?? {}) as WireError;
+  const code = countOf(said) ?? textOf(said) ?? textOf(type);
   const message = errorText(error);
   if (!message) return code ? `The provider reported ${code}.` : "The provider reported an error without a message.";
   return code && code !== "error" ? `${code}: ${message}` : message;

@@ -162,7 +162,6 @@ export function byOutput(a: Item, b: Item): number {
   return a.outputIndex - b.outputIndex || a.key - b.key;
 }
 
-export function nativeItem({ key, wire, done, callId, name }: Item): NativeItem {
-  if (done || !isCall(wire)) return { key, item: wire, done };
-  return { key, item: { ...wire, ...(callId && { call_id: callId }), ...(name && { name }) }, done };
+export function nativeItem({ key, wire, done }: Item): NativeItem {
+  return { key, item: wire, done };
 }

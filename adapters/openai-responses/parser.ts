@@ -446,7 +446,6 @@ export class ResponsesParser implements Parser<unknown> {
    * the remaining items of a server that streams only some of them.
    */
   #finishMissed(missing: readonly (readonly [number, WireItem])[]): void {
-    if (missing.length === 0) return;
     const first = this.#items.all.reduce((least, { outputIndex }) => Math.min(least, outputIndex), Infinity);
     for (const [index, wire] of missing) {
       if (wire.status === "in_progress") continue;

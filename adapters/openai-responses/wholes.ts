@@ -1,6 +1,6 @@
 import { jsonIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { differ, inputOf, isCall, type Item } from "./item.ts";
+import { differ, inputOf, type Item } from "./item.ts";
 import type { WireItem } from "./wire.ts";
 
 /**
@@ -68,7 +68,7 @@ function nameOf({ wire: { type, id }, callId }: Item): string {
 
 /** What an item has in common with its whole if their ids differ: for a call its name and, if present, its input. */
 function kindOf(wire: WireItem, isWhole: boolean): string {
-  return isCall(wire) ? `${wire.type} ${wire.name} ${isWhole ? compact(inputOf(wire)) : ""}` : String(wire.type);
+  return `${wire.type} ${wire.name} ${isWhole ? compact(inputOf(wire)) : ""}`;
 }
 
 /** As JSON without white space, if possible. */
