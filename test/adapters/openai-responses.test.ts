@@ -738,28 +738,41 @@ describe("the parser", () => {
       { id: "cm_1", name: "program", executedBy: "provider", input: "1" },
     ],
     [
-      { type: "code_interpreter_call", id: "ci_1", code: "1", outputs: [] },
-      { id: "ci_1", name: "code_interpreter", executedBy: "provider", output: [] },
+      { type: "code_interpreter_call", id: "ci_1", status: "incomplete", code: "1", outputs: [] },
+      { id: "ci_1", name: "code_interpreter", executedBy: "provider", status: "failed", input: "1", output: [] },
+    ],
+    [
+      { type: "file_search_call", id: "fs_1", queries: ["q"], results: [] },
+      { id: "fs_1", name: "file_search", executedBy: "provider", input: ["q"], output: [] },
+    ],
+    [
+      { type: "image_generation_call", id: "ig_1", revised_prompt: "A fox.", result: "aGk=" },
+      { id: "ig_1", name: "image_generation", executedBy: "provider", input: "A fox.", output: "aGk=" },
     ],
     [
       { type: "shell_call", id: "sh_1", call_id: "call_1", environment: { type: "container_reference" } },
       { id: "sh_1", executedBy: "provider" },
     ],
     [
-      { type: "shell_call", id: "sh_1", call_id: "call_1", environment: { type: "local" } },
-      { id: "call_1", name: "shell", executedBy: "client" },
+      { type: "shell_call", id: "sh_1", call_id: "call_1", environment: { type: "local" }, action: { commands: [] } },
+      { id: "call_1", name: "shell", executedBy: "client", input: { commands: [] } },
     ],
     [
-      { type: "local_shell_call", id: "lsh_1", call_id: "call_1", action: {} },
-      { id: "call_1", name: "local_shell", executedBy: "client" },
+      { type: "local_shell_call", id: "lsh_1", call_id: "call_1", action: { type: "exec" } },
+      { id: "call_1", name: "local_shell", executedBy: "client", input: { type: "exec" } },
     ],
     [
-      { type: "computer_call", id: "cu_1", call_id: "call_1", actions: [] },
-      { id: "call_1", name: "computer", executedBy: "client" },
+      { type: "computer_call", id: "cu_1", call_id: "call_1", actions: [{ type: "wait" }] },
+      { id: "call_1", name: "computer", executedBy: "client", input: [{ type: "wait" }] },
+    ],
+    // Before it had several: https://platform.openai.com/docs/guides/tools-computer-use (2025)
+    [
+      { type: "computer_call", id: "cu_1", call_id: "call_1", action: { type: "wait" } },
+      { id: "call_1", input: { type: "wait" } },
     ],
     [
-      { type: "apply_patch_call", id: "ap_1", call_id: "call_1", operation: {} },
-      { id: "call_1", name: "apply_patch", executedBy: "client" },
+      { type: "apply_patch_call", id: "ap_1", call_id: "call_1", operation: { type: "delete_file" } },
+      { id: "call_1", name: "apply_patch", executedBy: "client", input: { type: "delete_file" } },
     ],
     [
       { type: "tool_search_call", id: "ts_1", call_id: "call_1", execution: "client" },
@@ -953,9 +966,32 @@ describe("the parser", () => {
     expect(error).toMatchObject({ code: "provider_error", message: expect.stringContaining("Slow down.") });
   });
 
-  it.each(["cancelled", "in_progress", "queued"])("fails for a whole response that is %s", (status) => {
-    const { all } = said([{ object: "response", status, output: [call(0, "{}")] }]);
-    expect(all("fail")).toMatchObject([{ code: "provider_error" }]);
+  it.each([
+    ["Slow down.", { type: "error", message: "Slow down.", code: null }],
+    ["Slow down.", { type: "error", error: "Slow down." }],
+    ["Slow down.", { error: '{"message":"Slow down."}' }],
+    ["429: Slow down.", { type: "error", error: { code: 429, message: "Slow down." } }],
+    ["The provider reported server_error.", { type: "error", error: { type: "server_error" } }],
+    ["The provider reported an error without a message.", { type: "error", error: {} }],
+    ["The response has failed.", { type: "response.failed", response: {} }],
+    ["The response has been cancelled.", { object: "response", status: "cancelled", output: [call(0, "{}")] }],
+    ["The response is queued: retrieve it again when it has ended.", { object: "response", status: "queued" }],
+    [
+      "The response is in_progress: retrieve it again when it has ended.",
+      { object: "response", status: "in_progress" },
+    ],
+  ])("says %s of %j", (text, event) => {
+    expect(said([event]).all("fail")).toMatchObject([{ code: "provider_error", message: text }]);
+  });
+
+  it.each([
+    [{}, "stop", "completed"],
+    [{ incomplete_details: { reason: "max_output_tokens" } }, "length", "incomplete:max_output_tokens"],
+    [{ incomplete_details: {} }, "stop", "completed"],
+    [{ error: { message: "No." } }, "error", "failed"],
+  ])("tells by its fields how a response ended whose status is missing: %j", async (fields, reason, word) => {
+    const turn = await turnOf([{ type: "response.done", response: { output: [message("Hi")], ...fields } }]);
+    expect(turn).toMatchObject({ text: "Hi", finishReason: reason, providerFinishReason: word });
   });
 
   // What gateways call a response with calls: https://github.com/justlovemaki/AIClient2API/pull/472
@@ -1360,7 +1396,7 @@ describe("assistantMessage()", () => {
       added(1, message("")),
       ended(1, message("I look.")),
       added(2, call(2, "")),
-      ended(2, call(2, '{"city":"Oslo"}')),
+      ended(2, call(2, '{"city":"Oslo"}', { namespace: "crm" })),
     ];
     const items = async (end: Event[]) => openaiResponses.assistantMessage(await turnOf([...events, ...end]));
     expect(await items([])).toEqual([
@@ -1369,6 +1405,7 @@ describe("assistantMessage()", () => {
         type: "function_call",
         call_id: "call_2",
         name: "get_weather",
+        namespace: "crm",
         arguments: '{"city":"Oslo"}',
       },
     ]);
@@ -1669,6 +1706,17 @@ describe("assistantMessage()", () => {
     expect(turn.calls.map(({ argsText }) => argsText)).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
   });
 
+  it("takes no call from a response in which it is still in progress", async () => {
+    const open = call(1, "{}", { name: "look", status: "in_progress" });
+    const look = defineTool({ name: "look", inputSchema: z.object({}), effect: "read", execute: () => "" });
+    const response = { incomplete_details: { reason: "max_output_tokens" }, output: [message("Hi"), open] };
+    const turn = await turnOf(
+      [added(0, message("")), ended(0, message("Hi")), { type: "response.incomplete", response }],
+      [look],
+    );
+    expect(turn).toMatchObject({ text: "Hi", calls: [] });
+  });
+
   it("sends no reasoning without the item that it led to", async () => {
     const turn = await turnOf([
       added(0, message("Yes.")),
@@ -1709,6 +1757,19 @@ describe("assistantMessage()", () => {
     ]);
     expect(turn.text).toBe("Hello");
     expect(openaiResponses.assistantMessage(turn)).toEqual([reasoning, message("Hello")]);
+  });
+
+  it("sends that once, in the first of several parts and messages, and leaves out none of another kind", async () => {
+    const part = (words: string) => ({ type: "output_text", text: words, annotations: [] });
+    const no = { type: "refusal", refusal: "No." };
+    const turn = await turnOf([
+      ended(0, { ...message(""), content: [part("a"), no, part("b")] }),
+      ended(1, { ...message("c"), id: "msg_2" }),
+      { type: "response.output_text.delta", output_index: 1, item_id: "msg_2", content_index: 0, delta: "d" },
+      completed,
+    ]);
+    expect(turn.text).toBe("abcd");
+    expect(openaiResponses.assistantMessage(turn)).toEqual([{ ...message(""), content: [part("abcd"), no] }]);
   });
 
   it("makes an id for a call that came without one, the same in call and result", async () => {
