@@ -397,6 +397,19 @@ describe("an answer in several interactions", () => {
     ]);
   });
 
+  it("counts the tokens of all of them", async () => {
+    const usage = { total_input_tokens: 1, total_output_tokens: 2, total_tokens: 3 };
+    const more = { total_input_tokens: 10, total_thought_tokens: 5, total_tokens: 15 };
+    const turn = await turnOf(
+      completed("requires_continuation", { usage }),
+      created("v1_2"),
+      completed("requires_continuation", { usage: more }),
+      created("v1_3"),
+      completed("completed", { usage }),
+    );
+    expect(turn.usage).toMatchObject({ inputTokens: 12, outputTokens: 9, totalTokens: 21, reasoningTokens: 5 });
+  });
+
   it("has failed if the next one fails to begin", async () => {
     const failed = { event_type: "error", error: { code: "internal", message: "It broke." } };
     const turn = await turnOf(created("v1_1"), completed("requires_continuation"), failed);
@@ -472,6 +485,15 @@ describe("an interaction whose end does not come has ended as it was last told",
 it.each([null, 5])("reads an error whose event has %j as its type, and leaves out what is none", async (event_type) => {
   const turn = await turnOf({ event_type }, { event_type, error: { message: "Too busy." } });
   expect(turn.error).toMatchObject({ code: "provider_error", message: "Too busy." });
+});
+
+it.each<[string, object]>([
+  ["The interaction has failed.", { error: { status: 503 } }],
+  ["Too busy.", { detail: "Too busy." }],
+  ["Too busy.", { event_type: "error", message: "Too busy." }],
+  ["unavailable", { error: { code: "unavailable", message: "unavailable" } }],
+])("says %s of %j", async (message, event) => {
+  expect((await turnOf(event)).error).toMatchObject({ code: "provider_error", message });
 });
 
 // The SDK drops such a line, and its stream ends without a word: https://github.com/googleapis/js-genai/issues/1973
@@ -665,7 +687,11 @@ describe("of a call of the server's and its result, none goes back without the o
 
   it.each([{ call_id: "s" }, { call_id: null }, {}])("a result whose call came before the stream: %j", async (id) => {
     const result = step(1, { type: "google_search_result", ...id, result: [] });
-    expect(sent(await turnOf(result, stop(1), ...text, completed("completed")))).toEqual(["model_output"]);
+    const turn = await turnOf(result, stop(1), ...text, completed("completed"));
+    expect(sent(turn)).toEqual(["model_output"]);
+    expect(turn.providerToolCalls).toMatchObject([
+      { id: id.call_id ?? null, name: "google_search", type: "google_search_call", status: "completed", output: [] },
+    ]);
   });
 
   it("a result in pieces under the index of its call", async () => {
@@ -676,6 +702,94 @@ describe("of a call of the server's and its result, none goes back without the o
       result,
     ]);
   });
+});
+
+it("puts the results of the server's calls together, in whatever order and pieces they come", async () => {
+  const ran = { type: "code_execution_call", id: "c", arguments: { code: "6 * 7" } };
+  const asked = { type: "google_search_call", id: "s", arguments: { queries: ["x"] } };
+  const found = { type: "google_search_result", call_id: "s" };
+  const gave = { type: "code_execution_result", call_id: "c" };
+  const turn = await turnOf(
+    step(0, ran),
+    stop(0),
+    step(1, asked),
+    stop(1),
+    step(2, found),
+    delta(2, { ...found, result: [{ search_suggestions: "a" }] }),
+    delta(2, { ...found, call_id: "", result: [{ search_suggestions: "b" }] }),
+    stop(2),
+    step(3, gave),
+    delta(3, { ...gave, result: "4" }),
+    delta(3, { ...gave, result: "2", is_error: true }),
+    delta(3, { ...gave, result: null }),
+    stop(3),
+    completed("completed"),
+  );
+  const finds = [{ search_suggestions: "a" }, { search_suggestions: "b" }];
+  expect(turn.providerToolCalls).toEqual([
+    expect.objectContaining({ id: "c", name: "code_execution", status: "failed", input: ran.arguments, output: "42" }),
+    expect.objectContaining({ id: "s", name: "google_search", input: asked.arguments, output: finds }),
+  ]);
+  expect(googleInteractions.assistantMessage(turn)).toEqual([
+    ran,
+    asked,
+    { ...found, result: finds },
+    { ...gave, result: "42", is_error: true },
+  ]);
+});
+
+it("leaves a call that the server has run to it, and sends it back with its arguments and its result", async () => {
+  const result = { type: "function_result", call_id: "b", name: "get_weather", result: "9" };
+  const other = step(3, { type: "function_result", result: "?" });
+  const turn = await turnOf(
+    call(0, "a", "get_weather"),
+    piece(0, '{"city":"Oslo"}'),
+    stop(0),
+    call(1, "b", "get_weather"),
+    piece(1, '{"city":"Rome"}'),
+    stop(1),
+    step(2, result),
+    stop(2),
+    other,
+    stop(3),
+    completed("requires_action"),
+  );
+  expect(turn.error).toBeUndefined();
+  expect(turn.calls.map(({ id }) => id)).toEqual(["a"]);
+  expect(turn.providerToolCalls).toMatchObject([{ id: "b", input: { city: "Rome" }, output: "9" }]);
+  const weather = { type: "function_call", name: "get_weather" };
+  expect(googleInteractions.assistantMessage(turn)).toEqual([
+    { ...weather, id: "a", arguments: { city: "Oslo" } },
+    { ...weather, id: "b", arguments: { city: "Rome" } },
+    result,
+  ]);
+});
+
+it("keeps the annotations of a text, and the images of a summary, which go back with it", async () => {
+  const [first, second] = [
+    { type: "url_citation", url: "a" },
+    { type: "url_citation", url: "b" },
+  ];
+  const noted = (annotations: unknown) => delta(1, { type: "text_annotation_delta", annotations });
+  const image = { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" };
+  const turn = await turnOf(
+    step(0, { type: "thought", signature: "c2ln" }),
+    delta(0, { type: "thought_summary", content: { type: "text", text: "Hm." } }),
+    delta(0, { type: "thought_summary", content: image }),
+    stop(0),
+    step(1, { type: "model_output" }),
+    noted([first]),
+    delta(1, { type: "text", text: "Oslo" }),
+    noted([first]),
+    noted(null),
+    noted([second]),
+    stop(1),
+    completed("completed"),
+  );
+  expect(googleInteractions.assistantMessage(turn)).toEqual([
+    { type: "thought", signature: "c2ln", summary: [{ type: "text", text: "Hm." }, image] },
+    { type: "model_output", content: [{ type: "text", text: "Oslo", annotations: [first, second] }] },
+  ]);
 });
 
 it("sends a thought back that did not stop before a step of the same index began", async () => {
