@@ -274,6 +274,18 @@ describe("tools", () => {
       ["/properties/o requireOne"],
     ],
     [
+      "requires a property of an object whose list of them is empty",
+      { o: { type: "object", properties: { a: { type: "string" } }, required: [] } },
+      {
+        o: {
+          type: "object",
+          properties: { a: { anyOf: [{ type: "string" }, { type: "null" }] } },
+          required: ["a"],
+        },
+      },
+      [],
+    ],
+    [
       "folds allOf",
       { i: { allOf: [inner, { properties: { b: { type: "number" } } }] } },
       { i: { ...inner, properties: { a: { type: "string" }, b: { type: "number" } } } },
@@ -471,6 +483,7 @@ describe("tools", () => {
     const setVolume = sharedTools.find(({ name }) => name === "set_volume")!;
     const tool_calls = { id: "c", function: { name: "set_volume", arguments: '{"level":3}' } };
     const pieces = [
+      { type: "message-start", id: "1" },
       { type: "tool-call-start", index: 0, delta: { message: { tool_calls } } },
       { type: "message-end", delta: { finish_reason: "TOOL_CALL", error: "" } },
     ];
@@ -479,6 +492,7 @@ describe("tools", () => {
       const turn = await cohere.read(iterate(events), { tools: [setVolume] }).done();
       expect(summarize(turn).toolCalls[0]).toMatchObject({ input: { level: 3 }, released: true });
       expect(turn.finishMessage).toBeUndefined();
+      expect(turn.responseId).toBe("1");
     }
   });
 
@@ -494,6 +508,7 @@ describe("tools", () => {
     expect(both).toMatchObject({
       tools: [{ function: { parameters: { properties: { a: { type: ["string", "null"] } } } } }, {}],
     });
+    expect(cohere.request([], { strict: "auto" })).toEqual({});
   });
 });
 
@@ -684,6 +699,13 @@ describe("history", () => {
   });
 });
 
+it("takes a client for the model that has nothing but chatStream()", async () => {
+  const { bytes, tools } = loadFixture("cohere", "one-call");
+  const model = cohere.model({ chatStream: async () => iterate([bytes]) as never }, { model: "command-a-03-2025" });
+  const turn = await model.open({ messages: request.messages, tools }).done();
+  expect(turn.calls.map(({ name }) => name)).toEqual(["get_weather"]);
+});
+
 describe("usage", () => {
   it("counts what the model read and wrote, not what is billed", async () => {
     expect((await turnOf("one-call")).usage).toMatchObject({
@@ -691,6 +713,18 @@ describe("usage", () => {
       outputTokens: 48,
       totalTokens: 1360,
       raw: { cached_tokens: 960 },
+    });
+  });
+
+  it("has no total of counts of which one is missing, and reads those of the client", async () => {
+    const usage = { billedUnits: { outputTokens: 5 }, cachedTokens: 2 };
+    const events = [{ type: "message-end", delta: { finishReason: "COMPLETE", usage } }] as WireEvent[];
+    const turn = await cohere.read(iterate(events)).done();
+    expect(turn.usage).toMatchObject({
+      inputTokens: undefined,
+      outputTokens: 5,
+      totalTokens: undefined,
+      cacheReadTokens: 2,
     });
   });
 });
