@@ -33,6 +33,10 @@ describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folde
     });
   });
 
+  it.each([null, undefined, "[DONE]", 5, [], {}])("recognises nothing in %j", (event) => {
+    expect(adapter.recognizes(event)).toBe(false);
+  });
+
   it("shares nothing between two streams that are read side by side", async () => {
     const two = ["parallel", "one-call"].map((name) => loadFixture(folder, name));
     const alone = await Promise.all(two.map((fixture) => readPieces(adapter, [fixture.bytes], fixture.tools)));
