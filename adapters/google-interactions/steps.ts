@@ -41,7 +41,7 @@ export function providerCall(call: WireStep, result?: WireStep): ProviderToolCal
 export function mergeHosted(step: WireStep, delta: WireDelta): void {
   const own = step as Record<string, unknown>;
   for (const [field, value] of Object.entries(delta)) {
-    if (field === "type" || field === "__proto__" || isNothing(value) || value === "") continue;
+    if (field === "__proto__" || isNothing(value) || value === "") continue;
     const before = own[field];
     if (field === "result" && typeof before === "string" && typeof value === "string") own[field] = before + value;
     else if (field === "result" && Array.isArray(before) && Array.isArray(value)) own[field] = [...before, ...value];
