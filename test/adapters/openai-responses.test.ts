@@ -388,8 +388,11 @@ describe("the parser", () => {
 
     it("takes pieces for the whole where nothing else tells it", () => {
       const pieces = [delta(0, '{"city"'), delta(0, ':"Oslo"}')];
-      const { chunks } = said([...pieces, ended(0, call(0, ""))]);
-      expect(chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("")).toBe('{"city":"Oslo"}');
+      for (const output_index of [0, undefined]) {
+        const { chunks } = said([...pieces, ended(0, call(0, ""))].map((event) => ({ ...event, output_index })));
+        expect(chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("")).toBe('{"city":"Oslo"}');
+        expect(chunks.at(-1)).toMatchObject({ done: true });
+      }
     });
 
     it("has the calls and the history of what came before, and says its text no second time", async () => {
@@ -1040,10 +1043,11 @@ describe("the parser", () => {
   it.each<[string, unknown, object]>([
     ["text", "0", {}],
     ["missing", undefined, { item_id: "msg_0" }],
+    ["missing, and ids", undefined, {}],
     ["something else", {}, { item_id: "msg_0" }],
-  ])("says text once where indexes are %s", (_, index, more) => {
+  ])("says text once where indexes are %s", (name, index, more) => {
     const at = { output_index: index, content_index: index, ...more };
-    const item = { type: "message", id: "msg_0", content: [{ type: "output_text", text: "Hello" }] };
+    const item = { type: "message", ...(name !== "missing, and ids" && { id: "msg_0" }), content: [{ type: "output_text", text: "Hello" }] };
     const { joined } = said([
       { type: "response.output_item.added", output_index: index, item: { ...item, content: [] } },
       { type: "response.content_part.added", ...at, part: { type: "output_text", text: "" } },
@@ -1516,6 +1520,19 @@ describe("assistantMessage()", () => {
     ]);
     expect(turn.text).toBe("Let me see. Done.");
     expect(openaiResponses.assistantMessage(turn)).toEqual([message("Let me see. Done."), weather]);
+  });
+
+  it("says each text once where a message that nothing announces has the index of the one before it", async () => {
+    const turn = await turnOf([
+      added(0, message("")),
+      text("msg_1", "Hel"),
+      ended(0, message("Hel")),
+      text("msg_2", "lo"),
+      ended(0, { ...message("lo"), id: "msg_2" }),
+      completed,
+    ]);
+    expect(turn.text).toBe("Hello");
+    expect(openaiResponses.assistantMessage(turn)).toEqual([message("Hel"), { ...message("lo"), id: "msg_2" }]);
   });
 
   it("says a message once whose id changes from event to event, with the index of a hosted call", async () => {
