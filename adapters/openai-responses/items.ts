@@ -43,7 +43,7 @@ export class Items {
       const placed = this.#byIndex.get(index);
       // Some servers count differently at the beginning of a call and at its end: the `call_id` of the end decides.
       const ended = differ(placed?.callId, wire?.call_id) ? this.findCall(wire!.call_id) : undefined;
-      if (ended !== undefined && ended.wire.type === wire!.type) return ended;
+      if (ended !== undefined) return ended;
       this.#idsChange ||= wire === undefined && differ(placed?.id, id) && !this.#byId.has(id!);
       return placed;
     }
