@@ -439,23 +439,18 @@ describe("the parser", () => {
     // https://github.com/anomalyco/opencode/pull/45081, https://github.com/lidge-jun/opencodex/pull/1361
     it.each(["item_id", "call_id"])("knows calls side by side by a call_id in the field %s alone", async (field) => {
       const of = (n: number) => ({ [field]: `call_${n}` });
-      const turn = await turnOf(
-        [
-          ...begun.map((wire) => item("added", wire)),
-          piece(oslo.slice(0, 5), of(0)),
-          piece(rome, of(1)),
-          piece(oslo.slice(5), of(0)),
-          told(rome, of(1)),
-          told(oslo, of(0)),
-          end(),
-        ],
-        [getWeather, setHome],
-      );
-      expect(turn.calls.map(({ id, input }) => [id, input])).toEqual([
-        ["call_0", { city: "Oslo" }],
-        ["call_1", { city: "Rome" }],
-      ]);
-      expect(turn.calls.every(({ outcome }) => outcome instanceof ToolUse)).toBe(true);
+      const pieces = [piece(oslo.slice(0, 5), of(0)), piece(rome, of(1)), piece(oslo.slice(5), of(0))];
+      for (const between of [pieces, []]) {
+        const turn = await turnOf(
+          [...begun.map((wire) => item("added", wire)), ...between, told(rome, of(1)), told(oslo, of(0)), end()],
+          [getWeather, setHome],
+        );
+        expect(turn.calls.map(({ id, input }) => [id, input])).toEqual([
+          ["call_0", { city: "Oslo" }],
+          ["call_1", { city: "Rome" }],
+        ]);
+        expect(turn.calls.every(({ outcome }) => outcome instanceof ToolUse)).toBe(true);
+      }
     });
 
     it.each<[string, Event[], unknown[]]>([
@@ -1047,7 +1042,11 @@ describe("the parser", () => {
     ["something else", {}, { item_id: "msg_0" }],
   ])("says text once where indexes are %s", (name, index, more) => {
     const at = { output_index: index, content_index: index, ...more };
-    const item = { type: "message", ...(name !== "missing, and ids" && { id: "msg_0" }), content: [{ type: "output_text", text: "Hello" }] };
+    const item = {
+      type: "message",
+      ...(name !== "missing, and ids" && { id: "msg_0" }),
+      content: [{ type: "output_text", text: "Hello" }],
+    };
     const { joined } = said([
       { type: "response.output_item.added", output_index: index, item: { ...item, content: [] } },
       { type: "response.content_part.added", ...at, part: { type: "output_text", text: "" } },
