@@ -80,16 +80,17 @@ describe("tools", () => {
     ["numbers may be listed", { enum: [1, 2] }, { type: "integer", enum: [1, 2] }, []],
     [
       "a null that the type does not take is no value",
-      { type: "string", enum: ["a", null] },
-      { type: "string", enum: ["a"] },
+      { type: "string", enum: ["a", null], description: "d" },
+      { type: "string", enum: ["a"], description: "d" },
       [],
     ],
     [
-      "a null that the type takes stays one",
-      { type: ["string", "null"], enum: ["a", null] },
-      { anyOf: [{ type: "string", enum: ["a"] }, { type: "null" }] },
+      "a null that the type takes stays one, and what describes both stays outside",
+      { type: ["string", "null"], enum: ["a", null], title: "t", description: "d", default: "a" },
+      { title: "t", description: "d", anyOf: [{ type: "string", enum: ["a"], default: "a" }, { type: "null" }] },
       [],
     ],
+    ["a null alone is a type", { enum: [null], description: "d" }, { type: "null", description: "d" }, []],
     [
       "an exclusive bound of an integer becomes inclusive",
       { type: "integer", exclusiveMinimum: 0, exclusiveMaximum: 9.5 },

@@ -636,6 +636,12 @@ table("foldAllOf", [
     [" foldAllOf"],
   ],
   [
+    "closes what has no other parts left",
+    foldAllOf,
+    { allOf: [object({ a: str }), object({ b: str })], unevaluatedProperties: false },
+    object({ a: str, b: str }, { additionalProperties: false }),
+  ],
+  [
     "keeps what is said of the unevaluated properties of all parts",
     foldAllOf,
     { allOf: [object({ a: str }), object({ b: str })], dependentSchemas: { b: {} }, unevaluatedProperties: false },

@@ -52,7 +52,7 @@ export const foldAllOf: Rewrite = {
           return { $ref: ref };
         } else {
           open.add(ref);
-          const target = foldAll(without(resolve(ref) ?? {}, ["$defs", "definitions"]));
+          const target = foldAll(without(resolve(ref) ?? {}, ["$defs"]));
           open.delete(ref);
           parts.push(merge(beside, target));
         }

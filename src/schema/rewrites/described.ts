@@ -77,14 +77,14 @@ const listedValues: Rewrite = {
     const { enum: values, type, title, description, ...rest } = node;
     if (!Array.isArray(values) || values.every(isListed)) return node;
     const others = values.filter((value) => value !== null);
-    const describing = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
-    if (values.length > 0 && others.length === 0) return { ...rest, ...describing, type: "null" };
+    if (others.length === 0) return { ...without(node, ["enum"]), type: "null" };
     if (!others.every(isListed)) return stringEnums.apply(node, context);
-    const types = [type].flat().filter((one) => one !== undefined && one !== "null");
-    const listed = { ...(types.length > 0 && { type: oneOrAll(types) }), ...rest };
     // A list and a type both bind: null is then not one of the values.
-    if (type !== undefined && ![type].flat().includes("null")) return { ...describing, ...listed, enum: others };
-    return { ...describing, anyOf: [{ ...listed, enum: others }, { type: "null" }] };
+    if (type !== undefined && ![type].flat().includes("null")) return { ...node, enum: others };
+    const types = [type].flat().filter((one) => one !== undefined && one !== "null");
+    const listed = { ...(types.length > 0 && { type: oneOrAll(types) }), ...rest, enum: others };
+    const describing = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+    return { ...describing, anyOf: [listed, { type: "null" }] };
   },
 };
 

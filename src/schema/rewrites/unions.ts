@@ -110,7 +110,7 @@ export const spreadUnions: Rewrite = {
     const branches = branchesOf(node, "anyOf").filter(
       (one) => typeof one === "boolean" || !areApart(types, typesOf(one)),
     );
-    const beside = binding(without(node, ["anyOf", "$defs", "definitions"]));
+    const beside = binding(without(node, ["anyOf", "$defs"]));
     const isTyped = types.length > 0 || isObjectNode(node);
     if (branches.length === 0 || beside.length === 0 || !isTyped) return node;
     if (beside.some(holdsSchemas) && sizeOnceSpread(root) > MAX_SPREAD) {
@@ -163,7 +163,7 @@ export const flattenRootUnion: Rewrite = {
     const keyword = unionOf(node);
     if (keyword === undefined) return node;
     const clash = lossOf(lose, "the union and in a branch");
-    const { $defs, definitions, ...rest } = node;
+    const { $defs, ...rest } = node;
     const branches = leavesOf(rest, resolve, clash);
     const objects = branches.filter(mayBeObject);
     if (branches.length !== 1) {
@@ -174,7 +174,6 @@ export const flattenRootUnion: Rewrite = {
       ...anyObject(objects),
       type: "object",
       ...($defs !== undefined && { $defs }),
-      ...(definitions !== undefined && { definitions }),
     };
     // Nothing else would be left of branches that only require.
     const isTold = branchesOf(node, keyword).every((branch) => Object.keys(branch).join() === "required");
