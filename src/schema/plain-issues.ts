@@ -210,7 +210,7 @@ export function readIssues(
       const uri = key === "$ref" ? getOwn(schema, "__absolute_ref__") : undefined; // not of a property of that name
       if (uri !== undefined) schema = references[String(uri)];
       else if (key === "$recursiveRef") schema = root;
-      else schema = getOwn(schema, key) ?? schema; // "items" stands for each item
+      else schema = getOwn(schema, key);
     }
     return schema;
   }

@@ -21,9 +21,9 @@ export function plainSchema(source: JsonSchema): Schema {
     return checkedSchema(source);
   } catch (cause) {
     if (isToolError(cause)) throw cause;
-    // only what is not JSON, a cycle, an absurd depth, or a chain of a thousand references gets here
+    // A cycle, an absurd depth, or a chain of a thousand references. Else it is not JSON, or two parts have one `$id`.
     const reason =
-      cause instanceof TypeError ? messageOf(cause) : "it contains itself or is nested too deeply; use $ref.";
+      cause instanceof RangeError ? "it contains itself or is nested too deeply; use $ref." : messageOf(cause);
     throw new ToolError("invalid_tool", `the JSON Schema cannot be read: ${reason}`, { cause });
   }
 }
@@ -37,7 +37,7 @@ function checkedSchema(source: JsonSchema): Schema {
   const prepared = prepare(stated, placesIn(stated)) as CheckedSchema;
   let longLists = 0;
   let onLongList: CheckedSchema | boolean = MARK;
-  const known = Object.defineProperty(references(prepared), LONG_LIST, { get: () => (longLists++, onLongList) });
+  const known = Object.defineProperty(dereference(prepared), LONG_LIST, { get: () => (longLists++, onLongList) });
   checkReferences(prepared, known);
   guardUnions(prepared, known, draft);
   const plain = inPlainForm(stated);
@@ -96,12 +96,4 @@ function unchecked(error: unknown): string {
 function draftOf(dialect: string): SchemaDraft {
   if (/draft-0[467]/.test(dialect)) return "7";
   return dialect.includes("2019-09") ? "2019-09" : "2020-12";
-}
-
-function references(prepared: CheckedSchema): Record<string, CheckedSchema | boolean> {
-  try {
-    return dereference(prepared);
-  } catch (cause) {
-    throw new ToolError("invalid_tool", `the JSON Schema cannot be resolved: ${messageOf(cause)}`, { cause });
-  }
 }

@@ -157,6 +157,7 @@ describe("what the model is told", () => {
     expect(issues({ allOf: [{ properties: { a: {} } }], unevaluatedProperties: false }, { a: 1, b: 1 })).toEqual([
       'b: unknown property "b"',
     ]);
+    expect(issues({ type: "object", additionalProperties: false }, { b: 1 })).toEqual(['b: unknown property "b"']);
   });
 
   it("names one alternative that a property name may fit, not all of them", () => {
@@ -308,6 +309,8 @@ describe("a schema that cannot be used says so when it is defined:", () => {
     [{ properties: { a: { anyOf: [] } } }, /#\/properties\/a\/anyOf/],
     [{ properties: { a: { minimum: "1" } } }, /is a number, got "1"/],
     [{ properties: { a: { exclusiveMinimum: true } } }, /draft-04/],
+    [{ properties: { a: { $id: "urn:a", type: "null" }, b: { $id: "urn:a" } } }, /cannot be read: Duplicate.*"urn:a"/],
+    [{ properties: { a: { $id: "http://[" } } }, /cannot be read: .*URL/],
   ])("%j", (schema, message) => {
     expect(() => toSchema(schema)).toThrow(
       expect.objectContaining({ code: "invalid_tool", message: expect.stringMatching(message) }),

@@ -1,4 +1,3 @@
-import { isRecord } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
 import { once } from "../once.ts";
 import { reaching } from "../refs.ts";
@@ -16,7 +15,7 @@ import { oneOfToAnyOf } from "./unions.ts";
  */
 export function loosenAround(node: JsonSchema, context: RewriteContext, loses: Loses): JsonSchema {
   const loosened = loosenedIn(context.root)(loses);
-  const isLoosened = (schema: unknown) => isRecord(schema) && loosened.has(schema as JsonSchema);
+  const isLoosened = (schema: unknown) => loosened.has(schema as JsonSchema);
   const tighter = [
     ...(isLoosened(node["not"]) ? ["not"] : []),
     // The last two may rely on what the condition says about a property or an item.
