@@ -2,6 +2,7 @@ import { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import type { Schedule } from "../execute/schedule.ts";
+import { quietly } from "../execute/quietly.ts";
 import { unlessAborted } from "../execute/unless-aborted.ts";
 import { pause, stopwatch } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
@@ -82,6 +83,20 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     const open = openTurn(rows);
     if (open !== undefined) return settle(open);
     return isOver(rowsThatCount(rows, "turn").at(-1)!) ? COMPLETED : (limit() ?? ask());
+  }
+
+  /**
+   * Nobody needs to decide about calls of a turn that was lost, with the process that read it or in an abort.
+   *
+   * @param turnId default: whichever was lost before this process took the run
+   */
+  async function dropLost(turnId = checkpoint.head.runId): Promise<void> {
+    const { runId } = checkpoint.head;
+    if (approvals === undefined || checkpoint.rows.length === 0 || openTurn(checkpoint.rows) !== undefined) return;
+    for (const { invocationId } of await approvals.list({ runId, status: "pending" })) {
+      // The application may have asked something about the run, too.
+      if (invocationId.startsWith(`${turnId}-`)) await approvals.withdraw?.(runId, invocationId);
+    }
   }
 
   /** Abandons the open calls. @returns the row with which the conversation continues without them, if there are any */
@@ -170,7 +185,11 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     const isKept = isAborted(row) ? row.calls.some(isHandedOut) : row.calls.length > 0;
     // A turn that is not kept never happened: answers to its calls answer something that nobody will ask about.
     const isNone = error !== undefined && !isKept;
-    if (isNone) inbox.forget(conversationId);
+    if (isNone) {
+      inbox.forget(conversationId);
+      await Promise.all(early);
+      await quietly(() => dropLost(turnId));
+    }
     const lost = isNone && { lostUsage: addUsage(head.lostUsage, row.usage) };
     const change = { used: use, requestId: row.requestId ?? null, ...lost };
     if (isNone && isAborted(row)) return { ...aborted(signal), row: seen, change };
@@ -228,7 +247,7 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     return { ...context.context, ...own, waitForApproval: false, abandon: false, uniqueIds: true };
   }
 
-  return { run, cancelOpen };
+  return { run, cancelOpen, dropLost };
 }
 
 /** Whether nothing follows this row once its calls are settled. */

@@ -1,11 +1,13 @@
 /** Calls that a conversation goes on without, and what a process that slept meanwhile makes of them. */
 import { expect, it, vi } from "vitest";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
-import { ToolExecutor } from "../../src/execute/index.ts";
+import { ask, ToolExecutor } from "../../src/execute/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
-import { counted, scripted, short } from "./script.ts";
+import { replayModel } from "../../src/testing/index.ts";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { counted, heldTurn, scripted, short } from "./script.ts";
 
 const conversationId = "c1";
 
@@ -84,4 +86,51 @@ it("a call that ends while its run is aborted keeps its result", async () => {
   expect(status).toBe("error");
   const { messages } = await orchestrator.resume(conversationId);
   expect(short(messages as never)[2]).toBe('result({"ran":"look","n":null})');
+});
+
+// aaif-goose/goose#12118, cline/cline#13814
+it.each([
+  ["is stopped", 60_000, 0],
+  ["is lost with its process", 60, 1],
+])("nobody is asked on about a read of a turn that %s", async (_, leaseMs, left) => {
+  const shared = memoryStore();
+  const { tool } = counted("look", { effect: "read" });
+  const process = (store: Store) => {
+    const approvals = new ApprovalService({ store });
+    const authorize = () => ask("May it look?");
+    const executor = new ToolExecutor({ tools: [tool], store, approvals, waitForApproval: false, authorize });
+    // A wire that says when a call is complete, and a turn that does not end.
+    const model = replayModel(anthropic, [heldTurn("look", new Promise(() => {}))]);
+    return { approvals, orchestrator: new Orchestrator({ model, tools: [tool], store, executor, leaseMs }) };
+  };
+  const pending = () => process(shared).approvals.list({ status: "pending" });
+  const stop = new AbortController();
+  const { store, sleep } = sleepy(shared);
+  const first = process(store).orchestrator.run({ conversationId, input: "Go", signal: stop.signal });
+  const [asked] = await vi.waitFor(async () => {
+    const requests = await pending();
+    expect(requests).toHaveLength(1);
+    return requests;
+  });
+  // The application's own, about undoing something, say.
+  const { runId, definitionDigest } = asked!;
+  const own = { runId, invocationId: "undo", toolName: "look", input: {}, definitionDigest, message: "Undo it?" };
+  await process(shared).approvals.request(own);
+  if (leaseMs === 60) sleep();
+  else {
+    stop.abort();
+    expect(await first).toMatchObject({ status: "error", error: { code: "aborted" } });
+  }
+  expect(await pending()).toHaveLength(1 + left);
+
+  const next = new AbortController();
+  const resumed = process(shared).orchestrator;
+  const going = vi.waitFor(() => resumed.resume(conversationId, { signal: next.signal }), { interval: 20 });
+  await vi.waitFor(async () => {
+    const ids = (await pending()).map(({ invocationId }) => invocationId);
+    expect([ids.length, ids.includes("undo"), ids.includes(asked!.invocationId)]).toEqual([2, true, false]);
+  });
+  next.abort();
+  expect((await going).status).toBe("error");
+  expect((await pending()).map(({ message }) => message)).toEqual(["Undo it?"]);
 });

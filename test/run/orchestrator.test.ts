@@ -571,11 +571,11 @@ describe("an approval", () => {
     expect(second.inputs).toEqual([{}]);
   });
 
-  it.each<[string, ReturnType<typeof counted>["tool"], Authorize | undefined, number]>([
-    ["a tool", counted("read", { effect: "read", needsApproval: true }).tool, undefined, 1],
-    ["a policy, which may have asked before", counted("read", { effect: "read" }).tool, () => ask(), 2],
+  it.each<[string, ReturnType<typeof counted>["tool"], Authorize | undefined]>([
+    ["a tool", counted("read", { effect: "read", needsApproval: true }).tool, undefined],
+    ["a policy, which has asked during a turn that was stopped", counted("read", { effect: "read" }).tool, () => ask()],
   ])("of a call that only reads is asked for by %s, and waited for of a turn that counts alone", async (...row) => {
-    const [, tool, authorize, asked] = row;
+    const [, tool, authorize] = row;
     const store = memoryStore();
     const approvals = new ApprovalService({ store });
     const text = await loadRecording("fixtures/anthropic/text-only");
@@ -587,7 +587,7 @@ describe("an approval", () => {
     const stream = orchestrator.stream({ conversationId, input: "Go", signal: abort.signal });
     for await (const { type } of stream) if (type === "tool-use") setTimeout(() => abort.abort(), 20);
     const { pendingApprovals } = await orchestrator.resume(conversationId);
-    expect(await approvals.list({ status: "pending" })).toHaveLength(asked);
+    expect(await approvals.list({ status: "pending" })).toEqual(pendingApprovals);
     expect((await orchestrator.get(conversationId))!.pendingApprovals).toEqual(pendingApprovals);
     expect(pendingApprovals).toHaveLength(1);
     const decisions = [{ id: pendingApprovals[0]!.id, decision: "approve" as const }];
