@@ -84,6 +84,8 @@ const REASONING = [
   "reasoning",
   "reasoning_text",
   "reasoning_opaque",
+  "thinking",
+  "thinking_signature",
   "reasoning_details",
   "thinking_blocks",
 ] as const;

@@ -290,7 +290,6 @@ export class ChatParser implements Parser<WireEvent | string> {
    */
   #reasoning(message: WireMessage, whole: boolean): boolean {
     const { native } = this;
-    const { reasoning_opaque } = message;
     let delta = "";
     for (const field of REASONING_TEXTS) {
       const said = message[field];
@@ -300,7 +299,10 @@ export class ChatParser implements Parser<WireEvent | string> {
       native[field] = (native[field] ?? "") + said;
       delta ||= said;
     }
-    if (typeof reasoning_opaque === "string") native.reasoning_opaque = reasoning_opaque;
+    for (const field of REASONING_SEALS) {
+      const seal = textOf(message[field]);
+      if (seal !== undefined) native[field] = seal;
+    }
     for (const field of REASONING_PARTS) {
       const parts = message[field];
       if (!Array.isArray(parts) || (whole && native[field] !== undefined)) continue;
@@ -395,7 +397,8 @@ const THOUGHT = /^(?:<thought>)?(.*?)(?:<\/thought>(.*))?$/s;
 const AFTER_THOUGHT = /^()(?:<\/thought>)?(.*)$/s;
 
 /** Servers differ in which of these they have; some have two, with the same text. */
-const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
+const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text", "thinking"] as const;
+const REASONING_SEALS = ["reasoning_opaque", "thinking_signature"] as const;
 const REASONING_PARTS = ["reasoning_details", "thinking_blocks"] as const;
 
 const NO_FINISH =

@@ -53,6 +53,9 @@ export interface WireMessage {
   /** GitHub Copilot; it wants both back: https://github.com/anomalyco/opencode/issues/4468 */
   readonly reasoning_text?: string | null;
   readonly reasoning_opaque?: string | null;
+  /** Merge's gateway; it wants both back: https://docs.merge.dev/merge-gateway/capabilities/reasoning */
+  readonly thinking?: string | null;
+  readonly thinking_signature?: string | null;
   /** OpenRouter: the same, with signatures and encrypted parts; it wants them back. */
   readonly reasoning_details?: readonly WirePart[] | null;
   /** LiteLLM: thinking with its signature; it wants it back. */
@@ -157,6 +160,8 @@ export interface NativeMessage {
   reasoning?: string;
   reasoning_text?: string;
   reasoning_opaque?: string;
+  thinking?: string;
+  thinking_signature?: string;
   reasoning_details?: WirePart[];
   thinking_blocks?: WirePart[];
   /** The content, if it came as a list of parts. */

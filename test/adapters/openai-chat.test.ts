@@ -969,6 +969,30 @@ describe("openaiChat.assistantMessage()", () => {
     expect(openaiChat.assistantMessage(turn, { reasoning: false })[0]).not.toHaveProperty("reasoning_opaque");
   });
 
+  // https://github.com/NousResearch/hermes-agent/issues/101392
+  it("gives Merge's gateway its thinking back, with its signature, streamed or not", async () => {
+    const called = { id: "c1", type: "function" as const, function: { name: "f", arguments: "{}" } };
+    const kept = { thinking: "Let me see.", thinking_signature: "c2lnbmVk" };
+    const streamed = await read([
+      delta({ thinking: "Let me ", thinking_signature: "" }),
+      delta({ thinking: "see." }),
+      delta({ thinking_signature: "c2lnbmVk" }),
+      calls({ index: 0, ...called }),
+      delta({ thinking: "", thinking_signature: "" }, "tool_calls"),
+    ]);
+    const message = { content: null, ...kept, tool_calls: [called] };
+    const whole = await read([
+      { object: "chat.completion", choices: [{ message, finish_reason: "tool_calls" }] } as never,
+    ]);
+    for (const turn of [streamed, whole]) {
+      expect(turn.reasoning).toBe("Let me see.");
+      expect(messageOf(turn)).toEqual({ role: "assistant", ...message });
+      expect(openaiChat.assistantMessage(turn, { reasoning: false })).toEqual([
+        { role: "assistant", content: null, tool_calls: [called] },
+      ]);
+    }
+  });
+
   it("gives reasoning_details back as the server would have sent them without streaming", async () => {
     const [message] = openaiChat.assistantMessage(await readFixture("openrouter-reasoning-details"));
     expect(message).toMatchObject({
