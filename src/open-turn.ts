@@ -190,7 +190,7 @@ export function responseInfo(status: number | undefined, headers: unknown, reque
 }
 
 function entriesOf(headers: unknown): Iterable<[string, unknown]> {
-  if (typeof headers !== "object" || headers === null) return [];
+  if (!isObject(headers)) return [];
   // By shape: SDKs bring their own `Headers`.
   const { entries } = headers as { entries?: unknown };
   return typeof entries === "function" ? (headers as Headers).entries() : Object.entries(headers);

@@ -1,5 +1,5 @@
 import { isPromise } from "./promise.ts";
-import { kindOf, kindOfObject } from "./schema/json.ts";
+import { isObject, kindOf, kindOfObject } from "./schema/json.ts";
 
 /** Where the events come from; `status` for the body of a response with an error status. */
 export interface Source {
@@ -15,7 +15,7 @@ const readOnce = new WeakSet<object>();
  * @throws TypeError when it is not a stream, is locked, or was already read
  */
 export function openSource(name: string, source: unknown): Source {
-  if (typeof source !== "object" || source === null) {
+  if (!isObject(source)) {
     throw new TypeError(`${name}.read() takes an SDK stream, a ReadableStream or a Response, got ${kindOf(source)}.`);
   }
   if (readOnce.has(source)) throw new TypeError(`${name}.read(): this stream was read already; a stream is read once.`);
@@ -66,7 +66,7 @@ function itemsOf(source: unknown): AsyncIterable<unknown> | undefined {
 }
 
 function isStream(source: unknown): source is AsyncIterable<unknown> {
-  if (typeof source !== "object" || source === null) return false;
+  if (!isObject(source)) return false;
   return isReadableStream(source) || typeof (source as AsyncIterable<unknown>)[Symbol.asyncIterator] === "function";
 }
 

@@ -1,3 +1,5 @@
+import { isRecord } from "./container.ts";
+
 /**
  * Neither a list nor an instance of a class. Works across realms: the prototype of plain objects has no prototype
  * itself.
@@ -13,7 +15,7 @@ export function isPlainObject(value: object): boolean {
  */
 export function isEmptied(value: unknown): value is object {
   if (ArrayBuffer.isView(value)) return true;
-  if (typeof value !== "object" || value === null || Array.isArray(value) || isPlainObject(value)) return false;
+  if (!isRecord(value) || isPlainObject(value)) return false;
   // JSON knows `new Number(5)`.
   return Object.keys(value).length === 0 && !("toJSON" in value) && typeof value.valueOf() === "object";
 }

@@ -1,3 +1,4 @@
+import { isObject } from "./container.ts";
 import { endOfString } from "./scan.ts";
 
 /**
@@ -9,7 +10,7 @@ import { endOfString } from "./scan.ts";
 /** Whether a value read from JSON holds a number that may differ from the one that was written. */
 export function hasHugeNumber(value: unknown): boolean {
   if (typeof value === "number") return isHuge(value);
-  if (typeof value !== "object" || value === null) return false;
+  if (!isObject(value)) return false;
   if (Array.isArray(value)) {
     for (const item of value) if (hasHugeNumber(item)) return true;
     return false;
@@ -51,7 +52,7 @@ export function lostNumber(value: unknown): string | undefined {
     const digits = text.replace(/e.*$/, "").replace(/\D/g, "").replace(/0+$/, "");
     return digits.length >= 16 ? text : undefined;
   }
-  if (typeof value !== "object" || value === null) return undefined;
+  if (!isObject(value)) return undefined;
   for (const item of Object.values(value)) {
     const found = lostNumber(item);
     if (found !== undefined) return found;

@@ -11,7 +11,7 @@ import {
   ZERO,
   type NumberPart,
 } from "./characters.ts";
-import { copyOf, put, putOwn, type Container } from "./container.ts";
+import { copyOf, isRecord, put, putOwn, type Container } from "./container.ts";
 import { GrowingText } from "./growing-text.ts";
 import { Twin } from "./twin.ts";
 import type { JsonChange, JsonParser, JsonState, TwinParser } from "./types.ts";
@@ -491,11 +491,10 @@ class StreamingParser implements TwinParser {
   #tellRoot(): JsonChange[] {
     const root = this.#root;
     const isOpen = this.#depth > 0;
-    if (typeof root !== "object" || root === null || Array.isArray(root))
+    if (!isRecord(root))
       return [{ path: [], value: isOpen ? this.#copyOpen(1) : root, done: !isOpen && this.#mode !== STRING }];
-    const container = root as Container;
     const told: JsonChange[] = [{ path: [], value: {}, done: false }];
-    for (const key of Object.keys(root)) told.push(this.#resolve({ level: 1, container, key, path: [key] }));
+    for (const key of Object.keys(root)) told.push(this.#resolve({ level: 1, container: root, key, path: [key] }));
     if (!isOpen) told.push({ path: [], done: true });
     return told;
   }

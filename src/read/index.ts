@@ -1,6 +1,6 @@
 import type { StreamSource, Parser, ParserSink } from "../adapter.ts";
 import { isPromise } from "../promise.ts";
-import { kindOf } from "../schema/json.ts";
+import { isObject, kindOf } from "../schema/json.ts";
 import { isResponse, openSource } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { Limits } from "../stream/limits.ts";
@@ -62,7 +62,7 @@ export function parseResponse<Event, T extends Tool = Tool>(
   response: Event,
   options: ReadOptions<T> = {},
 ): StreamEvent<T>[] {
-  if (typeof response !== "object" || response === null) {
+  if (!isObject(response)) {
     throw new TypeError(`${adapter.name}.parse() takes a response object, got ${kindOf(response)}.`);
   }
   if (isPromise(response))

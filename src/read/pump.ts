@@ -1,3 +1,4 @@
+import { isObject } from "../schema/json.ts";
 import type { Parser } from "../adapter.ts";
 import type { ToolError } from "../errors.ts";
 import type { Source } from "../source.ts";
@@ -174,8 +175,7 @@ export class Pump implements DecoderOptions {
 
   /** The first piece that is not a view of bytes: an `ArrayBuffer`, text, or an event. */
   #takeOther(piece: unknown): void {
-    if (typeof piece === "object" && piece !== null && tagOf(piece) === "ArrayBuffer")
-      return this.#feed(piece as ArrayBuffer);
+    if (isObject(piece) && tagOf(piece) === "ArrayBuffer") return this.#feed(piece as ArrayBuffer);
     this.#gives = typeof piece === "string" ? "text" : "stream";
     this.#parser.push(piece);
   }

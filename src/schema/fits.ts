@@ -1,6 +1,6 @@
 import type { Container } from "../json/container.ts";
 import { branchesOf, propertiesOf, requiredOf } from "./fields.ts";
-import { getOwn, isRecord, typeOfValue } from "./json.ts";
+import { getOwn, isObject, isRecord, typeOfValue } from "./json.ts";
 import { resolveRef } from "./refs.ts";
 import type { JsonSchema } from "./types.ts";
 import { takeStep, type Work } from "./work.ts";
@@ -187,5 +187,5 @@ export function fitsKind(value: unknown, parts: Parts): boolean {
 }
 
 export function isContainer(value: unknown): value is Container {
-  return typeof value === "object" && value !== null;
+  return isObject(value);
 }

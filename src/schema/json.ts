@@ -1,9 +1,11 @@
-import { putOwn } from "../json/container.ts";
+import { isObject, isRecord, putOwn } from "../json/container.ts";
+
+export { isObject, isRecord };
 
 /** A deep copy of a JSON value. `__proto__` stays an own property; `undefined` properties are left out. */
 export function copyJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyJson);
-  if (typeof value !== "object" || value === null) return value;
+  if (!isObject(value)) return value;
   const copy = {};
   for (const key of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[key];
@@ -18,7 +20,7 @@ export function frozenJson(value: unknown): unknown {
 }
 
 function freezeAll(value: unknown): unknown {
-  if (typeof value === "object" && value !== null) Object.values(value).forEach(freezeAll);
+  if (isObject(value)) Object.values(value).forEach(freezeAll);
   return Object.freeze(value);
 }
 
@@ -32,9 +34,7 @@ export function setOwn(object: object, key: string, value: unknown): void {
 export function getOwn<T>(object: Readonly<Record<string, T>>, key: string): T | undefined;
 export function getOwn(object: unknown, key: string): unknown;
 export function getOwn(object: unknown, key: string): unknown {
-  return typeof object === "object" && object !== null && Object.hasOwn(object, key)
-    ? (object as Record<string, unknown>)[key]
-    : undefined;
+  return isObject(object) && Object.hasOwn(object, key) ? (object as Record<string, unknown>)[key] : undefined;
 }
 
 /** A property with a value that is none of the known ones, if there is one. */
@@ -44,12 +44,7 @@ export function unknownKey(given: object, known: readonly string[]): string | un
 
 /** True for objects of any kind, functions too. */
 export function isObjectLike(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
-}
-
-/** True for `{}`, not for `null` and arrays. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject(value) || typeof value === "function";
 }
 
 /** The kind of a value, as messages name it: `null`, `an array`, `a string`, `an empty string`. */

@@ -1,6 +1,6 @@
 import { format as knownFormats, type Schema as CheckedSchema } from "@cfworker/json-schema";
 import { ToolError } from "../errors.ts";
-import { copyJson, getOwn, isRecord, setOwn } from "./json.ts";
+import { copyJson, getOwn, isObject, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
 import { encodeToken, percentDecoded } from "./pointer.ts";
@@ -113,7 +113,7 @@ export function checkKeywords(root: Readonly<Record<string, unknown>>): void {
 
 /** The pointers of all references: they may point into any keyword (`#/components/schemas/Name`, in OpenAPI). */
 export function placesIn(value: unknown, places = new Set<string>()): ReadonlySet<string> {
-  if (typeof value !== "object" || value === null) return places;
+  if (!isObject(value)) return places;
   for (const child of Object.values(value)) placesIn(child, places);
   const ref = getOwn(value, "$ref");
   if (typeof ref === "string") places.add(percentDecoded(ref.slice(ref.indexOf("#"))));

@@ -1,5 +1,5 @@
 import type { Schema as CheckedSchema, SchemaDraft } from "@cfworker/json-schema";
-import { isRecord } from "./json.ts";
+import { isObject, isRecord } from "./json.ts";
 import type { Lookup } from "./plain-issues.ts";
 import { takeStep, type Work } from "./work.ts";
 
@@ -9,7 +9,7 @@ import { takeStep, type Work } from "./work.ts";
  * it is checked first, and an alternative that it excludes is not checked any further.
  */
 export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft): void {
-  if (typeof prepared !== "object" || prepared === null) return;
+  if (!isObject(prepared)) return;
   for (const [keyword, value] of Object.entries(prepared)) {
     if (keyword === "const" || keyword === "enum") continue;
     guardUnions(value, known, draft);

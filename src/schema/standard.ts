@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { messageOf, ToolError, type Issue } from "../errors.ts";
 import { isPromise } from "../promise.ts";
-import { frozenJson, isObjectLike } from "./json.ts";
+import { frozenJson, isObject, isObjectLike } from "./json.ts";
 import { changeAll } from "./subschemas.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
@@ -9,7 +9,7 @@ import type { JsonSchema, Schema, Validation } from "./types.ts";
 export function isStandardSchema(source: unknown): source is StandardSchemaV1 {
   if (!isObjectLike(source)) return false;
   const standard = (source as Partial<StandardSchemaV1>)["~standard"];
-  return typeof standard === "object" && standard !== null && typeof standard.validate === "function";
+  return isObject(standard) && typeof standard.validate === "function";
 }
 
 /**

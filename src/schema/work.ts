@@ -1,3 +1,5 @@
+import { isObject } from "./json.ts";
+
 /** How much work one walk over a value may do. */
 export interface Work {
   /** Counted down. */
@@ -20,7 +22,7 @@ function sizeOf(value: unknown): number {
   let size = 0;
   for (; open.length > 0; size++) {
     const item = open.pop();
-    if (typeof item === "object" && item !== null) for (const inner of Object.values(item)) open.push(inner);
+    if (isObject(item)) for (const inner of Object.values(item)) open.push(inner);
   }
   return size;
 }

@@ -1,3 +1,4 @@
+import { isObject } from "../schema/json.ts";
 import {
   createTwinParser,
   exceedsDepth,
@@ -282,7 +283,7 @@ export class Arguments {
     const value = this.#parser === undefined ? this.#whole : this.#parser.takeTwin();
     if (this.#parser === undefined) this.#whole = TAKEN;
     // Anything but an object takes the general path.
-    return typeof value === "object" && value !== null ? value : undefined;
+    return isObject(value) ? value : undefined;
   }
 
   /**

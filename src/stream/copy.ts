@@ -1,5 +1,5 @@
 import { isHuge } from "../json/index.ts";
-import { setOwn } from "../schema/json.ts";
+import { isObject, setOwn } from "../schema/json.ts";
 
 export class TooDeep extends RangeError {}
 export class TooLong extends RangeError {}
@@ -29,7 +29,7 @@ export function copyValue(value: unknown, maxDepth: number, maxLength: number): 
   function copyOf(item: unknown, levels: number): unknown {
     length += typeof item === "string" ? item.length + 2 : 2;
     if (length > maxLength) throw new TooLong();
-    if (typeof item !== "object" || item === null) {
+    if (!isObject(item)) {
       if (typeof item === "number" && isHuge(item)) hasHuge = true;
       if (isJson(item)) return item;
       isExact = false;

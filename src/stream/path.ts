@@ -1,6 +1,6 @@
 import type { JsonChange } from "../json/index.ts";
 import { copyOf, type Container } from "../json/container.ts";
-import { copyJson, getOwn, setOwn } from "../schema/json.ts";
+import { copyJson, getOwn, isObject, setOwn } from "../schema/json.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
 
 /** How far past its end an array may grow: a few bytes must not cost much memory. Models write in order. */
@@ -76,7 +76,7 @@ export function changeOf(patch: PathPatch, told: number, root: unknown): JsonCha
 export function stepsToNew(root: unknown, { path, append }: PathPatch): number {
   let at = root;
   for (let depth = 0; depth < path.length; depth++) {
-    if (typeof at !== "object" || at === null) return depth;
+    if (!isObject(at)) return depth;
     const step = path[depth]!;
     if (Array.isArray(at) && (step as number) > at.length) return depth;
     at = getOwn(at, step as string);

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.ts";
 import { parseJson, type JsonChange } from "../json/index.ts";
-import { copyJson, isRecord, setOwn } from "../schema/json.ts";
+import { copyJson, isObject, isRecord, setOwn } from "../schema/json.ts";
 import { exactly, TRUNCATED, type ArgumentsOutcome } from "./arguments-outcome.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
 import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
@@ -103,8 +103,7 @@ export class ValueArguments {
   /** Whether a property is final. For a container that is filled at paths, only the end of the call says so. */
   #isDone(key: string, value: unknown): boolean {
     if (this.#isFinished || !this.isPatched) return true;
-    const isContainer = typeof value === "object" && value !== null;
-    return !isContainer && this.#openPaths?.has(JSON.stringify([key])) !== true;
+    return !isObject(value) && this.#openPaths?.has(JSON.stringify([key])) !== true;
   }
 
   /**

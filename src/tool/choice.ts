@@ -1,3 +1,4 @@
+import { isObject } from "../schema/json.ts";
 import { checkSpelling } from "./option-names.ts";
 
 /** Which tools the model may or must call. */
@@ -30,7 +31,7 @@ const KNOWN = {
 export function checkedChoice(choice: ToolChoice, options: object = {}): ToolChoice {
   checkSpelling("toolChoice()", { ...options, ...(choice as object) }, KNOWN);
   if (choice === "auto" || choice === "none" || choice === "required") return choice;
-  if (typeof choice === "object" && choice !== null) {
+  if (isObject(choice)) {
     if ("name" in choice && isName(choice.name)) return choice;
     if ("names" in choice && Array.isArray(choice.names) && choice.names.every(isName)) {
       if (choice.names.length > 0) return choice;
@@ -50,5 +51,5 @@ function isName(name: unknown): boolean {
 
 /** `{ type: "function", … }`, `{ type: "tool", toolName }`, `{ mode: "ANY" }`. */
 function isNative(choice: unknown): boolean {
-  return typeof choice === "object" && choice !== null && ("type" in choice || "mode" in choice);
+  return isObject(choice) && ("type" in choice || "mode" in choice);
 }

@@ -1,7 +1,7 @@
 import { addDecoration, decorationsOf, type Decoration } from "./metadata.ts";
 import { ToolError } from "../errors.ts";
 import type { InferOutput, SchemaSource } from "../schema/index.ts";
-import { isObjectLike, kindOf } from "../schema/json.ts";
+import { isObject, isObjectLike, kindOf } from "../schema/json.ts";
 import { toolList } from "./tool-set.ts";
 import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
 
@@ -49,7 +49,7 @@ export interface ToolDecorator<Input> {
  * }
  */
 export function tool<const S extends SchemaSource>(options: ToolOptions<S>): ToolDecorator<InferOutput<S>> {
-  if (typeof options !== "object" || options === null) {
+  if (!isObject(options)) {
     throw new TypeError("@tool takes an object: @tool({ description, inputSchema })");
   }
   return (target: object, second: unknown, descriptor?: PropertyDescriptor): void => {
@@ -134,7 +134,7 @@ function nothingFound(constructor: unknown, isStatic: boolean): ToolError {
 }
 
 function isStandardContext(value: unknown): value is ClassMethodDecoratorContext & { kind: string } {
-  return typeof value === "object" && value !== null && typeof (value as { kind?: unknown }).kind === "string";
+  return isObject(value) && typeof (value as { kind?: unknown }).kind === "string";
 }
 
 function notAMethod(key: string | symbol | undefined, what: string): TypeError {

@@ -1,3 +1,5 @@
+import { isObject } from "../schema/json.ts";
+
 /**
  * The outcome of a handler's return value: the value of a promise; for a generator, what it returned or, if it returned
  * nothing, the last value it yielded.
@@ -18,7 +20,7 @@ type AnyGenerator<Yielded = unknown, Returned = unknown> =
  * iterable, is a value like any other.
  */
 export function isGenerator(value: unknown): value is AnyGenerator {
-  if (typeof value !== "object" || value === null) return false;
+  if (!isObject(value)) return false;
   if (!(Symbol.asyncIterator in value || Symbol.iterator in value)) return false;
   const { next, return: end, throw: fail } = value as Partial<AnyGenerator>;
   return typeof next === "function" && typeof end === "function" && typeof fail === "function";

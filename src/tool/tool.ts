@@ -1,6 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { toSchema, withReasons, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
-import { kindOf, unknownKey } from "../schema/json.ts";
+import { isObject, kindOf, unknownKey } from "../schema/json.ts";
 import { withInputRoot } from "../schema/root.ts";
 import type { Schema } from "../schema/types.ts";
 import {
@@ -147,7 +147,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   definition: ToolDefinition<S, Output, Name>,
   qualifiedName: string,
 ): Tool<InferOutput<S>, Output, InferInput<S>, Name> {
-  if (typeof definition !== "object" || definition === null) {
+  if (!isObject(definition)) {
     throw new TypeError(`defineTool() takes one object, got ${kindOf(definition)}`);
   }
   const { name, description, outputSchema, execute, toModelOutput, effect = "write", metadata = {} } = definition;
@@ -202,7 +202,7 @@ const FIELDS = {
   ],
   eager: [isBoolean, "a boolean"],
   repair: [(value) => value === "off" || value === "syntax" || value === "coerce", '"off", "syntax" or "coerce"'],
-  metadata: [(value) => typeof value === "object" && value !== null, "an object"],
+  metadata: [isObject, "an object"],
   ...RULES,
 } satisfies Partial<Record<keyof ToolDefinition, Check>>;
 

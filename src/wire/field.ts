@@ -1,5 +1,8 @@
 import { cut } from "../errors.ts";
+import { isObject } from "../json/container.ts";
 import { jsonIn } from "../json/parse.ts";
+
+export { isObject };
 
 /** Reading fields of what a server sent. Servers send anything, so the type of a field is checked before it is read. */
 
@@ -45,11 +48,6 @@ export function argumentsObject(args: unknown): Readonly<Record<string, unknown>
 export function argumentsText(args: unknown): string | undefined {
   if (typeof args === "string") return args;
   return isNothing(args) || argumentsObject(args) !== undefined ? undefined : JSON.stringify(args);
-}
-
-/** Whether it is an object or a list. Where those differ, use `isRecord` of the JSON values. */
-export function isObject<T>(value: T): value is T & object {
-  return typeof value === "object" && value !== null;
 }
 
 /** Whether nothing is said: the field is missing or `null`. */

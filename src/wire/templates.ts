@@ -1,3 +1,4 @@
+import { isObject } from "../json/container.ts";
 import type { Delta } from "./delta.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, valueOf } from "./fit.ts";
@@ -100,7 +101,7 @@ export class Templates {
   learn(event: PlainEvent, value: unknown): void {
     const { head, data } = event;
     if (this.#credit < LEARNING || head.length + data.length > MAX_LENGTH) return;
-    if (typeof value !== "object" || value === null) return;
+    if (!isObject(value)) return;
     if (this.#passing > 0) return void this.#passing--;
     this.#credit -= LEARNING;
     const places = placesOf(data);

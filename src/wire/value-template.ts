@@ -1,3 +1,4 @@
+import { isObject } from "../json/container.ts";
 import { parseJson } from "../json/parse.ts";
 import type { EventPath } from "./delta.ts";
 import { valueOf } from "./fit.ts";
@@ -40,7 +41,7 @@ function modelOf(original: Container, paths: readonly EventPath[], depth: number
     const value = original[key];
     // Paths into other containers stay in the list, emptied, so that the index remains the slot.
     const inside = paths.map((path) => (path[depth] === key ? path : []));
-    if (typeof value === "object" && value !== null) {
+    if (isObject(value)) {
       members.push({ key, model: modelOf(value as Container, inside, depth + 1), slot: -1 });
     } else {
       const slot = inside.findIndex((path) => path.length > 0);

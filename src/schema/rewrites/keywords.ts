@@ -1,5 +1,5 @@
 import { format as standardFormats } from "@cfworker/json-schema";
-import { sameValue } from "../json.ts";
+import { isObject, sameValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
@@ -141,7 +141,7 @@ export function saysNothing(keyword: string, node: JsonSchema): boolean {
 }
 
 function isEmpty(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  return isObject(value) && Object.keys(value).length === 0;
 }
 
 /** A node without some of its keywords; the same object if it has none of them. */
