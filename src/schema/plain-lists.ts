@@ -1,6 +1,6 @@
 import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema";
 import type { Issue } from "../errors.ts";
-import { isRecord, setOwn } from "./json.ts";
+import { orderedText } from "../json/index.ts";
 import { locate } from "./plain-issues.ts";
 
 /**
@@ -33,17 +33,10 @@ export function equalItems(pointer: string, root: unknown): Issue[] {
   const { path, value } = locate(pointer, root);
   const known = new Map<string, number>();
   for (const [index, item] of (value as unknown[]).entries()) {
-    const text = JSON.stringify(item, sortKeys);
+    const text = orderedText(item);
     const first = known.get(text);
     if (first !== undefined) return [{ message: `must have no equal items, items ${first} and ${index} are`, path }];
     known.set(text, index);
   }
   return [];
-}
-
-function sortKeys(_: string, value: unknown): unknown {
-  if (!isRecord(value)) return value;
-  const copy = {};
-  for (const key of Object.keys(value).toSorted()) setOwn(copy, key, value[key]);
-  return copy;
 }
