@@ -65,9 +65,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     ...UNREAD,
     push(parser, piece) {
       if (!parser.#started || parser.#inThought) return false;
-      if (parser.#over || !parser.#isRead(0)) return true;
-      parser.#endsInSound = false;
-      parser.#speak(piece);
+      if (parser.#takesDelta()) parser.#speak(piece);
       return true;
     },
   };
@@ -77,9 +75,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     ...UNREAD,
     push(parser, piece, index) {
       if (!parser.#started) return false;
-      if (parser.#over || !parser.#isRead(0)) return true;
-      parser.#endsInSound = false;
-      parser.#call(index, undefined, undefined, piece, undefined, false);
+      if (parser.#takesDelta()) parser.#call(index, undefined, undefined, piece, undefined, false);
       return true;
     },
   };
@@ -189,6 +185,13 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (index === this.#choice) return (this.#isThere = true);
     this.#others = true;
     return false;
+  }
+
+  /** {@link #isRead} for a delta of the first choice. */
+  #takesDelta(): boolean {
+    if (this.#over || !this.#isRead(0)) return false;
+    this.#endsInSound = false;
+    return true;
   }
 
   /** Payload first, finish second: the last arguments may come together with the `finish_reason`. */
