@@ -44,6 +44,7 @@ export function helpers(options: HelperTags = {}): TextDialect {
 
   return {
     markers: [open],
+    resultMarks: [`<${resultTag}>`],
     start(writer, context) {
       const calls = createCalls(writer, context);
       return () => new CodeBlock(close, calls.read, writer, context, maxBlockLength);

@@ -45,11 +45,12 @@ export function results({
   separator = "",
   head = () => "",
   textOf = outcomeOf,
-}: ResultParts): Pick<TextDialect, "countResults" | "writeResults"> {
+}: ResultParts): Pick<TextDialect, "countResults" | "writeResults"> & { readonly resultMarks: readonly string[] } {
   const own = [close.trim(), open.trim(), ...marks].filter((mark) => mark !== "");
   const written = (result: WrittenResult, index: number) =>
     open + head(result, index) + withoutMarks(textOf(result), own) + close;
   return {
+    resultMarks: [open.trim()],
     countResults: (message) => countOf(message, open),
     writeResults: (list) => list.map(written).join(separator),
   };

@@ -19,6 +19,7 @@ import type { BlockWriter } from "./writer.ts";
  * - what follows the marker can only be a call (the head of a block)
  * - the model has ended it: by an end mark outside the strings of its arguments or, if the notation has none or servers
  *   hide it, by closed arguments and a clean end of the turn
+ * - it does not follow from a result that the model made up
  * - it cannot have ended elsewhere: if a quote or a value has no certain end, it is an error, and what follows is read
  */
 export interface Notation {
@@ -26,6 +27,11 @@ export interface Notation {
   readonly markers: readonly string[];
   /** The markers that begin a block only at the beginning of the text: elsewhere nothing is held back for them. */
   readonly leading?: readonly string[];
+  /**
+   * What the result of a tool begins with, where nothing else does. A model that writes one behind a call of its own has
+   * made it up, and what it says then rests on that.
+   */
+  readonly resultMarks?: readonly string[];
   /** Begins one text. The closure holds any state kept from block to block. */
   start(writer: BlockWriter, context: TextContext): (marker: string) => BlockReader;
   /** Its marks in the arguments of calls that a server has parsed. */

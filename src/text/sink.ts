@@ -8,7 +8,7 @@ import { holdingSink, MAX_HELD, type HoldingSink } from "./held.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { createScanner, type TextKnowledge } from "./scanner.ts";
 import { splitThoughts, thoughtTags } from "./thoughts.ts";
-import { createWriter } from "./writer.ts";
+import { createWriter, type TextWriter } from "./writer.ts";
 
 /** A sink that finds calls in the text it is given. Call `end()` before the turn ends. */
 export interface TextSink extends HoldingSink {
@@ -42,7 +42,8 @@ export function textSink(
     tool: (name) => known.get(name) ?? known.get(namespaced?.exec(name)?.[1] ?? ""),
   };
   const said = { text: say, reasoning: (delta: string) => sink.reasoning(delta), tool: write };
-  const text = createScanner([...notations, thoughtTags(onTag)], createWriter(said, nameOf), context);
+  const writer = createWriter(said, nameOf);
+  const text = createScanner([...notations, madeUpResults(notations, writer), thoughtTags(onTag)], writer, context);
   let reasoning: ReturnType<typeof plans> | undefined;
   let thoughts: ReturnType<typeof plans> | undefined;
   const splitter = splitThoughts(
@@ -57,6 +58,7 @@ export function textSink(
   let hasSpoken = false;
   /** The same at the last tag: what came since may turn out to be thoughts. */
   let hadSpoken = false;
+  let hadStage = writer.stage;
   /** The turn has a call of the wire, or a refusal. */
   let hasOther = false;
   /** The turn has ended well, as far as is known. */
@@ -86,8 +88,10 @@ export function textSink(
     if (isEnd) {
       planned.push(...recent);
       hasSpoken = hadSpoken;
+      writer.stage = hadStage;
     }
     hadSpoken = hasSpoken;
+    hadStage = writer.stage;
     recent = [];
   }
 
@@ -111,12 +115,8 @@ export function textSink(
   /** Finds the calls in thoughts, which have already been passed on unchanged. */
   function plans() {
     const calls: ToolChunk[] = [];
-    const scanner = createScanner(
-      notations,
-      createWriter({ text() {}, reasoning() {}, tool: (chunk) => calls.push(chunk) }, nameOf),
-      context,
-    );
-    return { ...scanner, calls };
+    const quiet = createWriter({ text() {}, reasoning() {}, tool: (chunk) => calls.push(chunk) }, nameOf);
+    return { ...createScanner([...notations, madeUpResults(notations, quiet)], quiet, context), calls };
   }
 
   return {
@@ -173,4 +173,18 @@ export function textSink(
     hasOther = true;
     planned.length = 0;
   }
+}
+
+/**
+ * Notices the results that a model makes up to go on with its calls (anthropics/claude-code#71806,
+ * NousResearch/hermes-agent#83379). They stay text.
+ */
+function madeUpResults(notations: readonly Notation[], writer: TextWriter): Notation {
+  return {
+    markers: notations.flatMap(({ resultMarks = [] }) => resultMarks),
+    start: () => () => {
+      if (writer.stage === "call") writer.stage = "result";
+      return { state: "none", read: (_, at) => at, end: () => undefined };
+    },
+  };
 }

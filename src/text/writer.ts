@@ -22,8 +22,15 @@ export interface CallWriter {
   unreadable(reason: string): void;
 }
 
+export interface TextWriter extends BlockWriter {
+  /** How far the answer is: behind a result that the model made up, no call is run. */
+  stage: "text" | "call" | "result";
+}
+
 /** Keeps calls found in text apart from the native calls of the same message: no fragment of one joins the other. */
 export const TEXT_TURN = 1_000_000;
+
+const MADE_UP = "it follows a result that you wrote yourself; wait for the one of the tool";
 
 /**
  * Writes calls as the chunks that every parser produces.
@@ -33,12 +40,16 @@ export const TEXT_TURN = 1_000_000;
 export function createWriter(
   sink: { text(delta: string): void; reasoning(delta: string): void; tool(chunk: ToolChunk): void },
   nameOf: (written: string) => string = (written) => written,
-): BlockWriter {
+): TextWriter {
   let calls = 0;
   return {
+    stage: "text",
     text: (delta) => sink.text(delta),
     reasoning: (delta) => sink.reasoning(delta),
-    call: () => createCall((chunk) => sink.tool(chunk), nameOf, calls++),
+    call() {
+      if (this.stage === "text") this.stage = "call";
+      return createCall((chunk) => sink.tool(chunk), nameOf, calls++, this.stage === "result");
+    },
   };
 }
 
@@ -46,6 +57,7 @@ function createCall(
   tell: (chunk: ToolChunk) => void,
   nameOf: (written: string) => string,
   position: number,
+  isMadeUp: boolean,
 ): CallWriter {
   // Labels that no wire uses: some adapters look up a call by its label alone.
   const label = { turnIndex: TEXT_TURN, callIndex: -1000 - position };
@@ -70,6 +82,7 @@ function createCall(
       hasName = true;
       tell({ ...label, id, name: nameOf(name), argsTextDelta: waiting?.join(""), verbatim: true, metadata });
       waiting = undefined;
+      if (isMadeUp) fail(MADE_UP, "unreadable");
     },
     args(delta) {
       if (isOver || delta === "") return;

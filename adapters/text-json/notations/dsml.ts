@@ -39,6 +39,7 @@ const list = results({
 export const dsml: JsonDialect = {
   ...invokeNotation(MARKS, SECTIONS, (value) => ` string="${typeof value === "string"}"`),
   leaks: dsmlLeaks(MARKS),
+  resultMarks: [RESULTS.trim()],
   countResults: (message) => (message.startsWith(RESULTS) ? list.countResults(message.slice(RESULTS.length)) : 0),
   describe: (tools) => `## Tools
 

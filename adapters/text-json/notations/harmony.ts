@@ -44,6 +44,7 @@ Calls go to the commentary channel, one message for each: 'functions.function_na
     close: END,
     marks: [START, CHANNEL, RECIPIENT, MESSAGE, CALL, RETURN, "<|constrain|>"],
   }),
+  resultMarks: [], // they begin like any message
 };
 
 /** What ends a message, besides the next one. */

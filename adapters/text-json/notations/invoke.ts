@@ -74,6 +74,7 @@ To call functions, write one block in exactly this form:
 
 Values are written as they are, without quotes or escapes; lists and objects as JSON. The results come back in <response> blocks, in the order of the calls.`,
   ...results({ open: "<response>", close: "</response>", separator: "\n", marks: markers }),
+  resultMarks: [], // other XML has such a tag
 };
 
 /** The maximum length of a tag. */

@@ -54,6 +54,7 @@ Values of strings are written as they are; all others as JSON, with type="number
     separator: "\n",
     marks: [OPEN, CLOSE, END, "<|end_of_msg|>"],
   }),
+  resultMarks: [], // they begin like any message
 };
 
 const tags: TagNotation = attributeTags({
