@@ -17,10 +17,10 @@ function sleepy(inner: Store) {
   const asleep = Promise.withResolvers<void>();
   const woken = Promise.withResolvers<void>();
   const asking =
-    <Args extends unknown[], Value>(ask: (...args: Args) => Promise<Value>) =>
+    <Args extends unknown[], Value>(act: (...args: Args) => Promise<Value>) =>
     async (...args: Args) => {
       if (isAsleep) await woken.promise;
-      return ask(...args);
+      return act(...args);
     };
   const store = { ...inner, get: asking(inner.get), list: asking(inner.list), put: asking(inner.put) } as Store;
   const sleep = () => {
