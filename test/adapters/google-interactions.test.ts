@@ -344,11 +344,14 @@ describe("a call that is stopped before its arguments began", () => {
   it("is whole if another one follows, and if it was not streamed", async () => {
     const turn = await turnOf(bare(0, "a"), stop(0), bare(1, "b"), stop(1), completed("incomplete"));
     expect(inputs(turn).map((input) => (input as unknown[])[1])).toEqual(["complete", "truncated"]);
+    const amid = await turnOf(bare(0, "a"), bare(1, "b"), stop(0), stop(1), completed("incomplete"));
+    expect(inputs(amid).map((input) => (input as unknown[])[1])).toEqual(["complete", "truncated"]);
     const steps = [
+      null,
       { type: "function_call", id: "a", name: "now", arguments: {} },
       { type: "model_output", content: [{ type: "text", text: "Wait" }] },
     ];
-    const types = googleInteractions.parse({ status: "incomplete", steps }, { tools: sharedTools });
+    const types = googleInteractions.parse({ status: "incomplete", steps } as never, { tools: sharedTools });
     expect(types.map(({ type }) => type)).toContain("tool-use");
   });
 
@@ -659,6 +662,7 @@ it("takes from a call's second announcement what the first one lacked", async ()
     completed("requires_action"),
   );
   expect(turn.calls.map(({ input }) => input)).toEqual([{ city: "Oslo", unit: "celsius" }]);
+  expect(turn.calls[0]!.metadata).toEqual({ signature: "c2ln" });
   expect(googleInteractions.assistantMessage(turn)).toMatchObject([{ type: "function_call", signature: "c2ln" }]);
 });
 
