@@ -7,7 +7,7 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { rescueTextCalls, textJson } from "../../adapters/text-json/index.ts";
 import { wires, type Wire } from "../../bench/wires.ts";
-import { defineTool, jsonSchema, ToolUse, type Adapter } from "../../src/index.ts";
+import { defineTool, jsonSchema, ToolUse, type Adapter, type Turn } from "../../src/index.ts";
 import { busyMs } from "../busy-ms.ts";
 import { callsIn, resultsIn } from "../promises/support.ts";
 import { loadFixture, readPieces } from "../fixtures.ts";
@@ -30,6 +30,47 @@ it.each<[string, unknown, object?]>([
 });
 
 describe("a call that is rescued from the text", () => {
+  const image = { inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } };
+  const media = { type: "image", mime_type: "image/png", data: "iVBORw0KGgo=" };
+  const said = (text: string) => ({ type: "text", text });
+  it.each<[Adapter, object, unknown[]]>([
+    [
+      google,
+      {
+        candidates: [
+          {
+            content: { parts: [{ text: "One. " }, image, { text: call }, image, { text: "Two." }] },
+            finishReason: "STOP",
+          },
+        ],
+      },
+      [
+        {
+          role: "model",
+          parts: [{ text: "One. Two." }, image, image, { functionCall: { name: "math.add", args: { a: 1 } } }],
+        },
+      ],
+    ],
+    [
+      googleInteractions,
+      {
+        status: "completed",
+        steps: [
+          { type: "model_output", content: [said("One. "), media, said(call)] },
+          { type: "model_output", content: [said("Two.")] },
+        ],
+      },
+      [
+        { type: "model_output", content: [said("One. Two."), media] },
+        { type: "function_call", id: expect.any(String), name: "math.add", arguments: { a: 1 } },
+      ],
+    ],
+  ])("leaves images where they are, and the text where it began: $name", (adapter, response, expected) => {
+    const rescuer = rescueTextCalls(adapter, { notations: ["hermes"] });
+    const last = rescuer.parse(response, { tools: [read] }).at(-1) as { turn: Turn };
+    expect(rescuer.assistantMessage(last.turn)).toEqual(expected);
+  });
+
   it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
     "goes back in the wire's own form, with its result: $name",
     async (adapter) => {
