@@ -290,13 +290,15 @@ describe("calls whose arguments are streamed", () => {
             { jsonPath: "$.d", nullValue: null },
             { jsonPath: "$.e", stringValue: "5", willContinue: true },
             { jsonPath: "$.e", numberValue: 5 },
+            { jsonPath: "$.f", stringValue: "x", willContinue: true },
+            { jsonPath: "$.f", nullValue: "NULL_VALUE" },
           ),
         ]),
         chunk([call({}), { text: "" }], "STOP"),
       ],
       null,
     );
-    expect(calls).toMatchObject([{ status: "complete", input: { a: "x", b: "y", c: "new", d: null, e: 5 } }]);
+    expect(calls).toMatchObject([{ status: "complete", input: { a: "x", b: "y", c: "new", d: null, e: 5, f: null } }]);
   });
 
   it("keep their text over pieces without a value, missing or null, in its middle and at its end", async () => {
@@ -353,6 +355,9 @@ describe("calls whose arguments are streamed", () => {
     ]);
     expect(turn.text).toBe("Louder");
     expect(calls).toMatchObject([{ id: "c1", input: { level: 5 }, status: "complete", released: true }]);
+    const late = call({ id: "c1", partialArgs: [{ jsonPath: "$.level", numberValue: 5 }] });
+    const { calls: named } = await readChunks([chunk([begin("set_volume"), late], "STOP")]);
+    expect(named).toMatchObject([{ input: { level: 5 }, status: "complete", released: true }]);
   });
 
   it("keep a signature that comes with a later part", async () => {
@@ -509,6 +514,15 @@ describe("calls whose arguments are streamed", () => {
     }
   });
 
+  it.each(["x", 0, true, [1]])("are not run beside arguments that are no object: %j", async (args) => {
+    const beside = { args: args as never, willContinue: true };
+    const last = call({ partialArgs: [{ jsonPath: "$.level", numberValue: 5 }] });
+    for (const parts of [[call({ name: "set_volume", ...beside })], [begin("set_volume"), call(beside)]]) {
+      const { calls } = await readChunks([chunk([...parts, last], "STOP")]);
+      expect(calls).toMatchObject([{ name: "set_volume", status: "rejected", released: false }]);
+    }
+  });
+
   it("change no prototype", async () => {
     const turn = await turnOf("quirk-52-hostile-paths");
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
@@ -629,6 +643,8 @@ describe("the end", () => {
     const { events } = await readChunks([usage(1), usage(2)]);
     const told = events.filter((event) => event.type === "usage");
     expect(told).toMatchObject([{ usage: { inputTokens: 13, outputTokens: 6, totalTokens: 19 } }]);
+    const { turn } = await readChunks([{ ...(stop as object), usageMetadata: {} }]);
+    expect(turn.usage).toBeUndefined();
   });
 });
 
