@@ -23,9 +23,9 @@ export function continues(wire: WireFunctionCall, open: OpenCall): boolean {
   return !wire.name || (Boolean(wire.id) && wire.id === open.id && wire.name === open.name);
 }
 
-/** Whether a part without a name has the id of a call other than the open one. */
-export function isAstray({ id, name }: WireFunctionCall, open: OpenCall): boolean {
-  return !name && !!id && open.id !== undefined && id !== open.id;
+/** Whether a part that belongs to the open call by its place has the id of another one. */
+export function isAstray({ id }: WireFunctionCall, open: OpenCall): boolean {
+  return !!id && open.id !== undefined && id !== open.id;
 }
 
 /** Adds one piece of arguments to `patches`. Returns what is wrong with it, if anything. */
