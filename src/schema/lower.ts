@@ -27,7 +27,7 @@ export interface RewriteContext {
   /** The target of a `$ref` inside {@link root}; `undefined` if there is none. */
   resolve(ref: string): JsonSchema | undefined;
   /** Reports what cannot be expressed. `rule` defaults to the rewrite's name, `at` to the subschema. */
-  lose(message: string, options?: { readonly rule?: string; readonly at?: JsonSchema }): void;
+  lose(message: string, options?: { readonly rule?: string; readonly at?: JsonSchema | undefined }): void;
 }
 
 /**

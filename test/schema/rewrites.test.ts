@@ -335,6 +335,13 @@ table("requireAll", [
     [" requireAll"],
   ],
   [
+    "also in an object without any",
+    requireAll,
+    { type: "object", required: ["ghost"] },
+    object({}, { required: [] }),
+    [" requireAll"],
+  ],
+  [
     "keeps a property named __proto__",
     requireAll,
     JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}') as JsonSchema,
@@ -617,6 +624,24 @@ table("foldAllOf", [
     [" foldAllOf"],
   ],
   [
+    "reports the same the other way round",
+    foldAllOf,
+    { allOf: [{ additionalProperties: false }, { patternProperties: { "^x": str } }] },
+    { patternProperties: { "^x": str }, additionalProperties: false },
+    [" foldAllOf"],
+  ],
+  [
+    "loses nothing of patterns of names that are the same, or open",
+    foldAllOf,
+    {
+      allOf: [
+        { patternProperties: { "^x": str }, additionalProperties: true },
+        { patternProperties: { "^x": str }, additionalProperties: true, properties: { y: num } },
+      ],
+    },
+    { patternProperties: { "^x": str }, additionalProperties: true, properties: { y: num } },
+  ],
+  [
     "reports a property that is named beside a pattern that may be about it",
     foldAllOf,
     {
@@ -640,6 +665,52 @@ table("foldAllOf", [
     foldAllOf,
     { allOf: [object({ a: str }), object({ b: str })], unevaluatedProperties: false },
     object({ a: str, b: str }, { additionalProperties: false }),
+  ],
+  [
+    "knows that a rule for other properties leaves none unevaluated",
+    foldAllOf,
+    object({ a: str }, { additionalProperties: str, unevaluatedProperties: false }),
+    object({ a: str }, { additionalProperties: str, unevaluatedProperties: false }),
+  ],
+  [
+    "closes what only has a type around it",
+    foldAllOf,
+    { type: "object", allOf: [object({ a: str }, { unevaluatedProperties: false })] },
+    object({ a: str }, { additionalProperties: false }),
+  ],
+  [
+    "loses nothing of what several parts say alike",
+    foldAllOf,
+    {
+      allOf: [
+        // oxlint-disable-next-line unicorn/no-thenable
+        { pattern: "x", if: str, then: { minLength: 1 } },
+        // oxlint-disable-next-line unicorn/no-thenable
+        { pattern: "x", if: str, then: { minLength: 1 } },
+      ],
+    },
+    // oxlint-disable-next-line unicorn/no-thenable
+    { pattern: "x", if: str, then: { minLength: 1 } },
+  ],
+  [
+    "keeps the first of two constants",
+    foldAllOf,
+    { allOf: [{ const: 2 }, { const: 1 }] },
+    { const: 2 },
+    [" foldAllOf"],
+  ],
+  [
+    "keeps a property that one part forbids forbidden",
+    foldAllOf,
+    { allOf: [object({ a: false, b: str }), object({ a: str, b: false })] },
+    object({ a: false, b: false }),
+  ],
+  [
+    "reports a list of items beside a schema of all",
+    foldAllOf,
+    { allOf: [{ items: [str] }, { items: num }] },
+    { items: [str] },
+    [" foldAllOf"],
   ],
   [
     "keeps what is said of the unevaluated properties of all parts",
@@ -898,10 +969,25 @@ table("dropKeywords", [
   ],
   [
     "says nothing of a keyword that says nothing",
-    dropKeywords(["uniqueItems", "minItems", "propertyNames", "maximum", "then"]),
-    // oxlint-disable-next-line unicorn/no-thenable
-    { uniqueItems: false, minItems: 0, propertyNames: { type: "string" }, maximum: Number.MAX_SAFE_INTEGER, then: str },
+    dropKeywords(["uniqueItems", "minItems", "propertyNames", "maximum", "then", "items", "unevaluatedItems"]),
+    {
+      uniqueItems: false,
+      minItems: 0,
+      propertyNames: { type: "string" },
+      maximum: Number.MAX_SAFE_INTEGER,
+      // oxlint-disable-next-line unicorn/no-thenable
+      then: str,
+      items: {},
+      unevaluatedItems: true,
+    },
     {},
+  ],
+  [
+    "reports what is empty, or a string, and says something",
+    dropKeywords(["const", "enum", "not", "propertyNames"]),
+    { const: {}, enum: [], not: {}, propertyNames: { ...str, pattern: "x" } },
+    { description: '(const: {}, enum: [], not: {}, propertyNames: {"type":"string","pattern":"x"})' },
+    [" unsupported:const", " unsupported:enum", " unsupported:not", " unsupported:propertyNames"],
   ],
   [
     "reports a long one, and leaves it out of the description",

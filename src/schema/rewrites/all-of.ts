@@ -23,7 +23,6 @@ export const foldAllOf: Rewrite = {
   name: "foldAllOf",
   order: "up",
   apply(node, { root, lose, resolve }) {
-    if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
     /** The references being merged. */
     const open = new Set<string>();
     let depth = 0;
@@ -40,7 +39,6 @@ export const foldAllOf: Rewrite = {
       return half === 0 ? all[0]! : merge(mergeAll(all.slice(0, half)), mergeAll(all.slice(half)));
     };
     const fold = (given: JsonSchema): JsonSchema => {
-      if (!Array.isArray(given["allOf"])) return given;
       const parts = [without(given, ["allOf"])];
       for (const branch of branchesOf(given, "allOf")) {
         if (branch === true) continue;

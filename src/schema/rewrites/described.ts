@@ -1,4 +1,4 @@
-import { oneOrAll, propertiesOf, requiredOf } from "../fields.ts";
+import { oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 import { getOwn, isRecord } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { once } from "../once.ts";
@@ -74,15 +74,16 @@ const closedTuples: Rewrite = {
 const listedValues: Rewrite = {
   name: "listedValues",
   apply(node, context) {
-    const { enum: values, type, title, description, ...rest } = node;
+    const { enum: values, type: _, title, description, ...rest } = node;
     if (!Array.isArray(values) || values.every(isListed)) return node;
     const others = values.filter((value) => value !== null);
     if (others.length === 0) return { ...without(node, ["enum"]), type: "null" };
     if (!others.every(isListed)) return stringEnums.apply(node, context);
     // A list and a type both bind: null is then not one of the values.
-    if (type !== undefined && ![type].flat().includes("null")) return { ...node, enum: others };
-    const types = [type].flat().filter((one) => one !== undefined && one !== "null");
-    const listed = { ...(types.length > 0 && { type: oneOrAll(types) }), ...rest, enum: others };
+    const types = typesOf(node);
+    if (types.length > 0 && !types.includes("null")) return { ...node, enum: others };
+    const named = types.filter((one) => one !== "null");
+    const listed = { ...(named.length > 0 && { type: oneOrAll(named) }), ...rest, enum: others };
     const describing = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
     return { ...describing, anyOf: [listed, { type: "null" }] };
   },

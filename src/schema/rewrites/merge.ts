@@ -10,7 +10,7 @@ export type Conflict = (keyword: string) => void;
 
 /** Reports a conflict as a loss: `pattern beside #/$defs/Name and in what it points to have no common form.` */
 export function lossOf(lose: RewriteContext["lose"], beside: string, at?: JsonSchema): Conflict {
-  return (keyword) => lose(`${keyword} beside ${beside} have no common form.`, at && { at });
+  return (keyword) => lose(`${keyword} beside ${beside} have no common form.`, { at });
 }
 
 /**

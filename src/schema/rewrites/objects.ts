@@ -31,7 +31,7 @@ export const closeObjects: Rewrite = {
   name: "closeObjects",
   apply(node, { lose, isRoot }) {
     if (!isObjectNode(node) || node["additionalProperties"] === false) return node;
-    const isAnyObject = !isRoot && node["properties"] === undefined && typesOf(node).includes("object");
+    const isAnyObject = !isRoot && node["properties"] === undefined;
     if (node["additionalProperties"] !== undefined || isAnyObject) {
       const isEmpty = Object.keys(propertiesOf(node)).length === 0;
       lose(

@@ -33,7 +33,6 @@ export const inlineRefs: Rewrite = {
         return { ...shell(target), ...expand(beside, open, depth) };
       }
       const inlined = expand({ ...without(target, DEFINITIONS) }, [...open, target], depth + 1);
-      if (Object.keys(beside).length === 0) return inlined;
       return mergeSchemas(
         expand(beside, open, depth),
         inlined,
