@@ -820,7 +820,26 @@ table("flattenRootUnion", [
     object({ x: { anyOf: [str, num] }, y: { anyOf: [{ ...str, enum: ["a", "b"] }, num] } }),
     [" flattenRootUnion"],
   ],
-  ["loses nothing with one branch", flattenRootUnion, { anyOf: [object({ a: str })] }, object({ a: str })],
+  [
+    "still requires what all objects among the branches do",
+    flattenRootUnion,
+    { anyOf: [object({ a: str }, { required: ["a"] }), object({ a: str, b: str }, { required: ["a"] }), str, false] },
+    object({ a: str, b: str }, { required: ["a"] }),
+    [" flattenRootUnion"],
+  ],
+  [
+    "keeps a union in a branch that is described, and anything",
+    flattenRootUnion,
+    { anyOf: [object({ x: { description: "d", anyOf: [str, num] } }), object({ x: true })] },
+    object({ x: { anyOf: [{ description: "d", anyOf: [str, num] }, true] } }),
+    [" flattenRootUnion"],
+  ],
+  [
+    "loses nothing with one branch",
+    flattenRootUnion,
+    { anyOf: [object({ a: str }, { minProperties: 1 })] },
+    object({ a: str }, { minProperties: 1 }),
+  ],
   [
     "leaves unions below the root",
     flattenRootUnion,
@@ -865,6 +884,24 @@ table("nullableKeyword and typeArrayToAnyOf", [
     { anyOf: [{ ...str, enum: ["x"] }] },
   ],
   [
+    "counts whole numbers among the numbers",
+    typeArrayToAnyOf,
+    { type: ["number", "string"], enum: [1, "x"] },
+    {
+      anyOf: [
+        { ...num, enum: [1] },
+        { ...str, enum: ["x"] },
+      ],
+    },
+  ],
+  [
+    "reports types beside a union",
+    typeArrayToAnyOf,
+    { type: ["string", "null"], anyOf: [str, nul] },
+    { anyOf: [str, nul] },
+    [" typeArrayToAnyOf"],
+  ],
+  [
     "gives each type its keywords",
     typeArrayToAnyOf,
     { type: ["string", "integer"], description: "d", minLength: 1, minimum: 2, enum: ["x", 3] },
@@ -880,6 +917,30 @@ table("nullableKeyword and typeArrayToAnyOf", [
 ]);
 
 table("values", [
+  [
+    "keeps the type of a list that only the description has",
+    stringEnums,
+    { ...num, enum: [1] },
+    { ...num, description: "(one of: [1])" },
+    [" unsupported:enum"],
+  ],
+  [
+    "keeps a tuple as short as it was",
+    tuplesToArrays,
+    object({
+      a: { prefixItems: [str, num], items: false, maxItems: 1 },
+      b: { prefixItems: [str], unevaluatedItems: false },
+    }),
+    object({ a: { items: { anyOf: [str, num] }, maxItems: 1 }, b: { items: str, maxItems: 1 } }),
+    ["/properties/a tuplesToArrays", "/properties/b tuplesToArrays"],
+  ],
+  [
+    "requires no property that must not be there",
+    withoutBooleanSchemas,
+    object({ a: str, b: false }, { required: ["a", "b"], additionalProperties: false }),
+    object({ a: str }, { required: ["a"], additionalProperties: false }),
+    [" withoutBooleanSchemas"],
+  ],
   [
     "const becomes a list of one",
     constToEnum,

@@ -232,22 +232,22 @@ function anyObject(objects: readonly JsonSchema[]): JsonSchema {
 /** Lists of constants become one list; anything else stays a union, unless it is the same. */
 function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): JsonSchema | boolean {
   if (sameValue(one, other)) return one;
-  if (typeof one !== "boolean" && typeof other !== "boolean") {
-    const [values, others] = [literals(one), literals(other)];
-    if (values !== undefined && others !== undefined) {
-      const all = [...values, ...others.filter((value) => !values.some((same) => sameValue(value, same)))];
-      const types = [...new Set(all.map(typeOfValue))];
-      const { description } = one;
-      return {
-        ...(description !== undefined && { description }),
-        type: oneOrAll(types),
-        enum: all,
-      };
-    }
+  // `true` and `false` list nothing.
+  const [ours, theirs] = [one as JsonSchema, other as JsonSchema];
+  const [values, others] = [literals(ours), literals(theirs)];
+  if (values !== undefined && others !== undefined) {
+    const all = [...values, ...others.filter((value) => !values.some((same) => sameValue(value, same)))];
+    const types = [...new Set(all.map(typeOfValue))];
+    const { description } = ours;
+    return {
+      ...(description !== undefined && { description }),
+      type: oneOrAll(types),
+      enum: all,
+    };
   }
-  const list = [one, other].flatMap((branch) => {
-    const isUnion = isRecord(branch) && Object.keys(branch).length === 1 && Array.isArray(branch["anyOf"]);
-    return isUnion ? branchesOf(branch, "anyOf") : [branch];
+  const list = [ours, theirs].flatMap((branch) => {
+    const inside = branchesOf(branch, "anyOf");
+    return inside.length > 0 && Object.keys(branch).length === 1 ? inside : [branch];
   });
   return { anyOf: list };
 }

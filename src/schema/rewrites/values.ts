@@ -13,7 +13,7 @@ export const constToEnum: Rewrite = {
   apply(node) {
     if (!Object.hasOwn(node, "const")) return node;
     const { const: value, ...rest } = node;
-    return { ...(rest["type"] === undefined && { type: typeOfValue(value) }), ...rest, enum: [value] };
+    return { type: typeOfValue(value), ...rest, enum: [value] };
   },
 };
 
@@ -121,7 +121,7 @@ export const tuplesToArrays: Rewrite = {
 
 /** `false`, or the form that {@link withoutBooleanSchemas} and zod give it. */
 function isNothing(schema: unknown): boolean {
-  return schema === false || (isRecord(schema) && sameValue(schema, { not: {} }));
+  return schema === false || sameValue(schema, { not: {} });
 }
 
 /** `true` becomes `{}`; a forbidden property is left out, any other `false` becomes `{ not: {} }`. */
