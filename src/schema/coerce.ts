@@ -184,10 +184,10 @@ function convertPlainly(value: unknown, given: Parts, walk: Walk, atRoot: boolea
   if (value === null || value === "" || isTaken(value)) return value;
   if (typeof value === "string") {
     const read = readPlainly(value);
-    if (read !== undefined && isTaken(read)) return read;
+    if (isTaken(read)) return read;
     if (/^\s*\[/.test(value)) return value; // meant as a list, not as an item of one
   }
-  if (!takes(parts, "array") || Array.isArray(value)) return value;
+  if (!takes(parts, "array")) return value;
   const itemSchemas = schemasAt(parts, 0);
   return itemSchemas.length > 0 && fits(value, itemSchemas, walk) ? [value] : value;
 }
