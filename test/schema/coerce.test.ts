@@ -328,6 +328,12 @@ describe("dropNulls()", () => {
           { type: "object", properties: { a: number, b: number, c: { type: "null" } }, required: ["a", "c"] },
         ],
       },
+      nulls: {
+        anyOf: [
+          { type: "object", propertyNames: { enum: ["p"] }, additionalProperties: { type: ["number", "null"] } },
+          { type: "object", properties: { a: number, b: number }, required: ["a"] },
+        ],
+      },
       listed: { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: number, required: ["b"] },
       parts: { allOf: [{ properties: { a: string, b: string } }, { required: ["b"] }] },
       closed: {
@@ -381,6 +387,11 @@ describe("dropNulls()", () => {
       "drops in the alternative that lists these names",
       { either: { p: 1, q: null, a: null, b: null } },
       { either: { p: 1 } },
+    ],
+    [
+      "drops where the other alternative takes null, but not these names",
+      { nulls: { a: 1, b: null } },
+      { nulls: { a: 1 } },
     ],
     ["drops in records with names of a list", { listed: { a: null, b: null } }, { listed: { b: null } }],
     ["drops through allOf, what none of the parts requires", { parts: { a: null, b: null } }, { parts: { b: null } }],

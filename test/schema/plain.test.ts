@@ -157,6 +157,8 @@ describe("what the model is told", () => {
     expect(issues({ allOf: [{ properties: { a: {} } }], unevaluatedProperties: false }, { a: 1, b: 1 })).toEqual([
       'b: unknown property "b"',
     ]);
+    const either = { anyOf: [{ properties: { a: { type: "string" } } }], unevaluatedProperties: false };
+    expect(issues(either, { a: 1 })).toEqual(["a: must be a string, got a number"]);
     expect(issues({ type: "object", additionalProperties: false }, { b: 1 })).toEqual(['b: unknown property "b"']);
   });
 
@@ -169,8 +171,10 @@ describe("what the model is told", () => {
     expect(issues({ properties: { map: { propertyNames: names } } }, { map: { c: 1 } })).toEqual([
       'map.c: the property name must be one of "a", "b", got "c"',
     ]);
-    expect(issues({ properties: { map: { propertyNames: false } } }, { map: { a: 1 } })).toEqual([
+    const map = { propertyNames: false, additionalProperties: { type: "number" } };
+    expect(issues({ properties: { map } }, { map: { a: true } })).toEqual([
       "map.a: the property name is not allowed",
+      "map.a: must be a number, got a boolean",
     ]);
   });
 

@@ -164,6 +164,13 @@ table("keepLocalRefs", [
     ["/definitions/A unsupported:pattern"],
   ],
   [
+    "keeps in mind where they were when they have changed since",
+    [dropAnnotations(["title"]), keepLocalRefs, dropKeywords(["pattern"])],
+    object({ a: { $ref: "#/definitions/A" } }, { definitions: { A: { ...str, title: "T", pattern: "x" } } }),
+    { ...object({ a: { $ref: "#/$defs/A" } }), $defs: { A: { ...str, description: '(pattern: "x")' } } },
+    ["/definitions/A unsupported:pattern"],
+  ],
+  [
     "tells two targets of one name apart",
     keepLocalRefs,
     object(
@@ -704,6 +711,13 @@ table("foldAllOf", [
     foldAllOf,
     { allOf: [object({ a: false, b: str }), object({ a: str, b: false })] },
     object({ a: false, b: false }),
+  ],
+  [
+    "reports a list that goes on in another part",
+    foldAllOf,
+    { allOf: [{ prefixItems: [str] }, { prefixItems: [str, num] }] },
+    { prefixItems: [str] },
+    [" foldAllOf"],
   ],
   [
     "reports a list of items beside a schema of all",
