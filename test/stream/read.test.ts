@@ -404,16 +404,20 @@ describe("the signal", () => {
 
   it("that has fired by the time that a piece is here leaves that unread", async () => {
     const abort = new AbortController();
-    const source = async function* () {
-      yield fixture.bytes;
-      await never();
+    const next = () => {
+      const step = Promise.resolve({ done: false, value: fixture.bytes });
+      // The chunk is here, and nobody has looked at it.
+      return Object.assign(step, {
+        // oxlint-disable-next-line unicorn/no-thenable
+        then(resolve: (result: unknown) => void) {
+          resolve({ done: false, value: fixture.bytes });
+          abort.abort();
+        },
+      });
     };
-    const stream = openaiChat.read(source(), { ...options, signal: abort.signal });
-    const asked = stream[Symbol.asyncIterator]().next();
-    // The chunk is here, and nobody has looked at it.
-    await Promise.resolve();
-    abort.abort();
-    expect(await asked).toMatchObject({ value: { type: "error", error: { code: "aborted" } } });
+    const source = { [Symbol.asyncIterator]: () => ({ next }) };
+    const stream = openaiChat.read(source as never, { ...options, signal: abort.signal });
+    expect(await Array.fromAsync(stream)).toMatchObject([{ type: "error", error: { code: "aborted" } }]);
     expect(stream.turn.calls).toEqual([]);
   });
 
