@@ -4,11 +4,12 @@
  */
 import * as fc from "../fast-check.ts";
 import { expect, it } from "vitest";
+import { isToolError } from "../../src/errors.ts";
 import { approvalDigest } from "../../src/execute/approvals/index.ts";
 import { definitionDigest } from "../../src/execute/index.ts";
 import { inOwnTime } from "../own-time.ts";
 import { problemOf } from "./scenario.ts";
-import { drawnWorld, live, resultsOf, type Begun, type DrawnWorld, type Lived } from "./worlds.ts";
+import { drawnWorld, live, resultsOf, type Begun, type DrawnWorld, type Lived, type Message } from "./worlds.ts";
 
 it(
   "holds in every world",
@@ -29,6 +30,7 @@ async function check(drawn: DrawnWorld): Promise<void> {
   for (const begun of world.handlers) await expectApproved(begun);
   expectUndoneOnce(world);
   expectHeard(world);
+  expectSaid(world);
   expectRecorded(world);
   expectForgotten(world);
 }
@@ -89,6 +91,21 @@ function expectHeard({ heard, accepted, result, drawn }: Lived): void {
   }
 }
 
+/** What was taken is said, once, and what was refused is not. */
+function expectSaid({ said, result, drawn }: Lived): void {
+  if (drawn.acts.some(({ act }) => act === "forget")) return;
+  const messages = result!.messages as Message[];
+  const heard = messages.flatMap(({ role, content }) => (role === "user" ? [content] : []));
+  expect(heard).toEqual([...new Set(heard)]);
+  for (const { input, inputId, isSure, error } of said) {
+    if (isSure !== true) continue;
+    const isTaken = error === undefined && !said.some(({ rewinds }) => rewinds);
+    if (isTaken) expect(heard, `"${input}", which was taken`).toContain(input);
+    const isRefused = isToolError(error) && /^run_(open|busy)$/.test(error.code) && inputId === undefined;
+    if (isRefused) expect(heard, `"${input}", which was refused`).not.toContain(input);
+  }
+}
+
 function expectRecorded({ records, hasFailed, heard, handlers, drawn }: Lived): void {
   const isCanceled = drawn.acts.some((act) => act.act === "run" && act.whenOpen === "cancel");
   for (const { actions, log, pending } of records!) {
@@ -96,7 +113,8 @@ function expectRecorded({ records, hasFailed, heard, handlers, drawn }: Lived): 
     for (const { invocationId, toolName, status } of actions) {
       // What the store did not take is known to the run alone; a read may be of a turn that was cut when its process
       // died; and what still ran when the conversation went on may have died later.
-      const isLeft = hasFailed || toolName === "read" || (isCanceled && status === "started");
+      const isRead = ["read", "peek", "alone"].includes(toolName);
+      const isLeft = hasFailed || isRead || (isCanceled && status === "started");
       if (!isLeft) expect(status, toolName).toMatch(/^(done|failed|denied|unknown)$/);
       const n = handlers.find((one) => one.invocationId === invocationId)?.n ?? 0;
       const message = heard.get(n);
@@ -118,7 +136,7 @@ function expectForgotten({ isForgotten, left, allPending, drawn }: Lived): void 
   const has = (...names: string[]) => drawn.acts.some(({ act }) => names.includes(act));
   // A process that is taken for dead may write what nobody knows of.
   if (has("stall", "clock") || drawn.acts.some((act) => act.act === "fail" && act.times > 2)) return;
-  // An index entry may lead nowhere: its request did not come to the store any more.
-  const harmless = has("die", "fail") ? /^approval\/(log|id|open)\// : /^approval\/log\//;
+  // An index entry may lead nowhere: its request did not come to the store any more. An "always" stays.
+  const harmless = has("die", "fail") ? /^approval\/(log|grant|id|open)\// : /^approval\/(log|grant)\//;
   expect(left.filter((key) => !harmless.test(key))).toEqual([]);
 }

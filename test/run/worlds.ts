@@ -7,10 +7,10 @@ import * as fc from "../fast-check.ts";
 import { vi } from "vitest";
 import { z } from "zod";
 import { isToolError } from "../../src/errors.ts";
-import { ApprovalService, type ApprovalRequest } from "../../src/execute/approvals/index.ts";
-import { ToolExecutor } from "../../src/execute/index.ts";
+import { ApprovalService, type ApprovalRequest, type Decision } from "../../src/execute/approvals/index.ts";
+import { allow, ask, ToolExecutor } from "../../src/execute/index.ts";
 import { Orchestrator, type OrchestrationResult, type RunStream } from "../../src/run/index.ts";
-import { memoryStore, storeKey } from "../../src/store/index.ts";
+import { memoryStore, storeKey, type Store } from "../../src/store/index.ts";
 import { defineTool, type Tool, type ToolDefinition } from "../../src/tool/tool.ts";
 import { kind } from "../execute/worlds.ts";
 import { after, never, pass, Process, SharedStore } from "../own-time.ts";
@@ -27,16 +27,24 @@ const TOOLS = {
   slow: { takesMs: 1_500, timeoutMs: 4_000 },
   fail: { takesMs: 2, fails: true },
   approve: { takesMs: 20, needsApproval: true },
+  // The policy asks about it, also while its turn goes on.
+  peek: { effect: "read", takesMs: 1 },
+  alone: { effect: "read", takesMs: 10, sequential: true },
+  early: { takesMs: 5, eager: true },
+  next: { takesMs: 1, requires: "write" },
+  twice: { takesMs: 1, maxCallsPerRun: 2 },
+  flaky: { effect: "idempotent", takesMs: 3, retries: 2, failsFirst: true },
   ask: {},
   late: { timeoutMs: 3_000 },
 } as const satisfies Record<string, Facts>;
 
-interface Facts {
-  readonly effect?: "read" | "idempotent" | "write";
+interface Facts extends Pick<
+  ToolDefinition,
+  "effect" | "timeoutMs" | "needsApproval" | "sequential" | "eager" | "requires" | "maxCallsPerRun" | "retries"
+> {
   readonly takesMs?: number;
-  readonly timeoutMs?: number;
   readonly fails?: boolean;
-  readonly needsApproval?: boolean;
+  readonly failsFirst?: boolean;
 }
 
 const input = z.object({ n: z.number(), note: z.string().optional() });
@@ -48,7 +56,7 @@ const CHANGES = {
   "one more default": { inputSchema: input.extend({ note: z.string().default("none") }) },
   "asks for more": { inputSchema: input.extend({ more: z.string() }) },
   reads: { effect: "read" },
-  writes: { effect: "write" },
+  writes: { effect: "write", retries: 0 },
   "needs approval": { needsApproval: true },
   "needs none": { needsApproval: false },
   "changes sides": "sides",
@@ -58,6 +66,7 @@ const names = Object.keys(TOOLS) as (keyof typeof TOOLS)[];
 const name = fc.constantFrom(...names);
 const who = fc.nat({ max: 1 });
 const which = fc.nat({ max: 5 });
+const whenBusy = fc.constantFrom("refuse" as const, "wait" as const);
 const abortAfterMs = fc.constantFrom(...Array<undefined>(8).fill(undefined), 0, 3, 300);
 
 const turn = fc.record({
@@ -77,6 +86,11 @@ const act = fc.oneof(
   kind(3, "run", {
     who,
     whenOpen: fc.constantFrom("refuse", "cancel"),
+    whenBusy,
+    /** What is delivered again says the same. */
+    inputId: fc.constantFrom(undefined, undefined, "1", "2"),
+    /** Takes back what the user said last. */
+    rewinds: fc.constantFrom(false, false, false, true),
     abortAfterMs,
     /** After how many events nobody listens any more; `undefined`: nobody did. */
     leavesAt: fc.constantFrom(undefined, undefined, 4, 12, Infinity),
@@ -85,12 +99,14 @@ const act = fc.oneof(
     who,
     answers: fc.array(which, { maxLength: 2 }),
     decides: fc.constantFrom("approve", "deny", undefined),
+    whenBusy,
     abortAfterMs,
   }),
   kind(2, "wait", { who }),
   // Both at once hand in a result of the same call.
   kind(3, "provide", { answer: which, isTwice: fc.boolean(), who }),
-  kind(3, "decide", { who, decision: fc.constantFrom("approve", "approve", "deny", "edit") }),
+  kind(3, "decide", { who, decision: fc.constantFrom("approve", "approve", "deny", "edit", "always") }),
+  kind(1, "revoke", { who }),
   kind(2, "undo", { who, which }),
   kind(1, "forget", { who }),
   kind(1, "look", { who }),
@@ -112,6 +128,10 @@ export const drawnWorld = fc.record({
   /** How long the store takes: what makes processes meet. */
   delays: fc.array(fc.constantFrom(0, 0, 0, 1, 2, 7), { minLength: 1, maxLength: 12 }),
   approvalMs: fc.constantFrom(900, 60_000, 60_000),
+  /** Of three changes, a listener is told of one. */
+  isDeaf: fc.boolean(),
+  maxSteps: fc.constantFrom(undefined, undefined, 1, 2),
+  maxCalls: fc.constantFrom(undefined, undefined, 2, 4),
   /** How long the run goes on before the acts; `undefined`: it is not begun yet. */
   beginsMs: fc.constantFrom(undefined, 1, 20, 20, 400),
   acts: fc.array(act, { minLength: 4, maxLength: 18, size: "max" }),
@@ -135,6 +155,16 @@ export interface Begun {
   hasSucceeded: boolean;
 }
 
+/** What somebody has said, and what came of it. */
+export interface Said {
+  readonly input: string;
+  readonly inputId: string | undefined;
+  readonly rewinds: boolean;
+  /** Its process has not died, and its store had not failed. */
+  isSure?: boolean;
+  error?: unknown;
+}
+
 /** A world that has come to its end. */
 export type Lived = Awaited<ReturnType<typeof live>>;
 
@@ -155,6 +185,8 @@ export async function live(drawn: DrawnWorld) {
   /** The results that were taken, by call. */
   const accepted = new Map<number, string[]>();
   const undone: string[] = [];
+  const said: Said[] = [];
+  let lastMessages: readonly Message[] = [];
   const aborts: (() => void)[] = [];
   const cut = new Set<string>();
   let isCalm = false;
@@ -170,11 +202,11 @@ export async function live(drawn: DrawnWorld) {
   });
 
   function toolOf(own: Process, tool: keyof typeof TOOLS, how: keyof typeof CHANGES): Tool | undefined {
-    const { takesMs, fails = false, ...facts }: Facts = TOOLS[tool];
+    const { takesMs, fails = false, failsFirst = false, ...facts }: Facts = TOOLS[tool];
     const change = CHANGES[how];
     if (change === undefined) return undefined;
     const isInternal = (takesMs !== undefined) !== (change === "sides");
-    const begin = (list: Begun[], invocationId: string, given: unknown, key?: string) => {
+    const begin = (list: Begun[], invocationId: string, given: unknown, attempt = 1, key?: string) => {
       const { n } = given as { n: number };
       const begun = {
         n,
@@ -183,16 +215,17 @@ export async function live(drawn: DrawnWorld) {
         input: given,
         key,
         approved: [...approved.values()].filter((one) => one.invocationId === invocationId),
-        isLate: heard.has(n),
+        // What is tried again was begun before.
+        isLate: heard.has(n) && !(failsFirst && attempt > 1),
         hasSucceeded: false,
       };
       list.push(begun);
       return begun;
     };
-    const behave = async (begun: Begun) => {
+    const behave = async (begun: Begun, attempt = 1) => {
       if (takesMs !== undefined && takesMs > 0 && !isCalm) await after(takesMs);
       if (own.isDead) return never;
-      if (fails) throw new Error("no");
+      if (fails || (failsFirst && attempt === 1)) throw new Error("no");
       begun.hasSucceeded = true;
       return { ok: begun.n };
     };
@@ -202,9 +235,9 @@ export async function live(drawn: DrawnWorld) {
       ...facts,
       ...(change !== "sides" && change),
       ...(isInternal && {
-        execute: (given: unknown, { invocationId, idempotencyKey }: any) =>
-          own.isDead ? never : behave(begin(handlers, invocationId, given, idempotencyKey)),
-        undo: ({ invocationId, input: given }: any) => behave(begin(undos, invocationId, given)),
+        execute: (given: unknown, { invocationId, idempotencyKey, attempt }: any) =>
+          own.isDead ? never : behave(begin(handlers, invocationId, given, attempt, idempotencyKey), attempt),
+        undo: ({ invocationId, input: given }: any) => behave(begin(undos, invocationId, given), 2),
       }),
     } as ToolDefinition);
     return made;
@@ -212,7 +245,11 @@ export async function live(drawn: DrawnWorld) {
 
   function bear(number: number, hows: Partial<Record<string, keyof typeof CHANGES>> = {}) {
     const own = new Process(number);
-    const store = shared.for(own);
+    const whole = shared.for(own);
+    let changes = 0;
+    const subscribe: Store["subscribe"] = (prefix, listener) =>
+      whole.subscribe(prefix, (change) => (changes++ % 3 === 0 ? listener(change) : undefined));
+    const store = drawn.isDeaf ? { ...whole, subscribe } : whole;
     let current: Tool[] = [];
     const redefine = (tool: string, how: keyof typeof CHANGES) => {
       hows[tool] = how;
@@ -228,12 +265,15 @@ export async function live(drawn: DrawnWorld) {
       leaseMs: LEASE_MS,
       waitForApproval: false,
       retryDelayMs: 10,
+      authorize: ({ tool: { name: asked } }) => (asked === "peek" ? ask() : allow()),
     });
     const model = scripted(({ messages }) => (own.isDead ? { text: "" } : answerTo(messages as Message[])));
     const onEvent = (event: any) => {
       if (event.type === "external_tool_detected") calls.set(event.call.id, event.call.arguments.n);
     };
-    const options = { model, tools, store, executor, approvals, leaseMs: LEASE_MS, onEvent, retryDelayMs: 10 };
+    const { maxSteps, maxCalls } = drawn;
+    const limits = { maxSteps, budgets: { maxCalls }, leaseMs: LEASE_MS, retryDelayMs: 10 };
+    const options = { model, tools, store, executor, approvals, onEvent, ...limits };
     return { own, redefine, hows, approvals, executor, orchestrator: new Orchestrator(options) };
   }
 
@@ -272,13 +312,16 @@ export async function live(drawn: DrawnWorld) {
       },
       (error: unknown) => {
         entry.isDone = true;
-        if (!isToolError(error)) problems.push(`${what}: ${String((error as Error)?.stack ?? error)}`);
+        // Somebody else may have taken the same back before.
+        const isGone = String(error).includes("rewindTo is the index of something that the user said");
+        if (!isToolError(error) && !isGone) problems.push(`${what}: ${String((error as Error)?.stack ?? error)}`);
       },
     );
   }
 
   function seen(result: OrchestrationResult | undefined): void {
     if (result === undefined) return;
+    lastMessages = result.messages as Message[];
     for (const call of result.pendingToolCalls) calls.set(call.id, (call.arguments as { n: number }).n);
     if (result.status === "completed" && result.content !== "Done.") problems.push(`completed: "${result.content}"`);
   }
@@ -319,10 +362,23 @@ export async function live(drawn: DrawnWorld) {
     if (own.isDead) return;
     switch (next.act) {
       case "run": {
-        const { whenOpen, leavesAt } = next;
-        const options = { conversationId, input: `Go ${++runs}`, whenOpen, signal: signalAfter(next.abortAfterMs) };
+        const { whenOpen, leavesAt, inputId, rewinds } = next;
+        const one: Said = { input: inputId === undefined ? `Go ${++runs}` : `Go on ${inputId}`, inputId, rewinds };
+        said.push(one);
+        const rewindTo = lastMessages.findLastIndex(({ role }) => role === "user");
+        const options = {
+          conversationId,
+          input: one.input,
+          whenOpen,
+          whenBusy: next.whenBusy,
+          ...(inputId !== undefined && { inputId }),
+          ...(rewinds && rewindTo >= 0 && { rewindTo }),
+          signal: signalAfter(next.abortAfterMs),
+        };
         const result =
           leavesAt === undefined ? orchestrator.run(options) : followed(orchestrator.stream(options), leavesAt);
+        const tell = (error?: unknown) => Object.assign(one, { error, isSure: own.failures === 0 });
+        result.then(() => tell(), tell);
         return note(own, "run", result, seen);
       }
       case "wait":
@@ -331,7 +387,8 @@ export async function live(drawn: DrawnWorld) {
         const toolResults = next.answers.map(answerOf).filter((one) => one !== undefined);
         const [id] = [...approvalIds].slice(-1);
         const decisions = next.decides === undefined || id === undefined ? [] : [{ id, decision: next.decides }];
-        const options = { signal: signalAfter(next.abortAfterMs), toolResults, approvals: decisions };
+        const signal = signalAfter(next.abortAfterMs);
+        const options = { signal, whenBusy: next.whenBusy, toolResults, approvals: decisions };
         return note(own, "resume", orchestrator.resume(conversationId, options), (result) => {
           seen(result);
           took(own, toolResults);
@@ -351,14 +408,21 @@ export async function live(drawn: DrawnWorld) {
         const of = async () => {
           const request = await approvals.get(id);
           const edited = { ...(request?.input as object), note: "edited" };
-          return approvals.decide(
-            id,
-            next.decision === "edit"
-              ? { decision: "approve", editedInput: edited }
-              : { decision: next.decision as "approve" },
-          );
+          const decisions: Record<typeof next.decision, Decision> = {
+            approve: { decision: "approve" },
+            deny: { decision: "deny" },
+            edit: { decision: "approve", editedInput: edited },
+            always: { decision: "approve", always: { where: { schema: {} } } },
+          };
+          return approvals.decide(id, decisions[next.decision]);
         };
         return note(own, "decide", of());
+      }
+      case "revoke": {
+        const of = async () => {
+          for (const grant of await approvals.grants()) await approvals.revoke(grant);
+        };
+        return note(own, "revoke", of());
       }
       case "undo": {
         if (handlers.length === 0) return;
@@ -402,7 +466,7 @@ export async function live(drawn: DrawnWorld) {
   // With the tools as the first process knows them now.
   const healthy = bear(2, living[0]!.hows);
   const finish = async (): Promise<OrchestrationResult> => {
-    for (let round = 0; round < 30; round++) {
+    for (let round = 0; round < 60; round++) {
       const now = await healthy.orchestrator.get(conversationId);
       seen(now);
       if (now?.status === "completed") return now;
@@ -417,7 +481,7 @@ export async function live(drawn: DrawnWorld) {
         took(healthy.own, toolResults);
       }
     }
-    throw new Error("It is not completed after thirty rounds.");
+    throw new Error("It is not completed after sixty rounds.");
   };
   const result = await within(60_000, finish());
   const runIds = result?.tree.runs.map(({ id }) => id) ?? [];
@@ -440,6 +504,7 @@ export async function live(drawn: DrawnWorld) {
     handlers,
     undos,
     undone,
+    said,
     heard,
     accepted,
     unsettled,
