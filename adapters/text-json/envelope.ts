@@ -29,7 +29,10 @@ export function envelopeBlock(
   return new JsonBlock({ ...form, head }, writer, context);
 }
 
-/** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */
+/**
+ * `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. A second brace
+ * (leehack/llamadart#43) needs the quote: `{{ name }}` is a variable of a template.
+ */
 export function headOfEnvelopes(
   text: string,
   at: number,
@@ -41,8 +44,10 @@ export function headOfEnvelopes(
   if (next >= text.length) return "maybe";
   if (text[next] !== "{") return "none";
   next = skipSpace(text, next + 1);
+  const isDoubled = text[next] === "{";
+  if (isDoubled) next = skipSpace(text, next + 1);
   if (next >= text.length) return "maybe";
-  return /["'a-zA-Z_]/.test(text[next]!)
+  return (isDoubled ? /["']/ : /["'a-zA-Z_]/).test(text[next]!)
     ? { json, begin: (writer, context) => new Envelopes(writer, context, isKeyed), endsWith }
     : "none";
 }
@@ -62,10 +67,10 @@ export class Envelopes implements JsonConsumer {
   readonly #context: TextContext;
   readonly #maxKept: number;
   readonly #isKeyed: boolean;
-  #expected: "object" | "key" | "in key" | "colon" | "value" | "in value" | "next" = "object";
+  #expected: "object" | "first" | "key" | "in key" | "colon" | "value" | "in value" | "next" = "object";
   #key = "";
   #quote = 0;
-  /** Objects that hold parts of the call: `{"function": {…}}`. */
+  /** Objects that hold parts of the call: `{"function": {…}}`, or all of it: `{{…}}`. */
   #depth = 0;
   #value = new ValueEnd();
   #kept: string[] = [];
@@ -131,6 +136,12 @@ export class Envelopes implements JsonConsumer {
         if (this.#hasArguments && code !== COMMA && code !== CLOSE) this.#call!.unreadable(UNESCAPED);
         this.#expected = "key";
         return at;
+      case "first":
+        if (isSpace(code)) return at + 1;
+        this.#expected = "key";
+        if (code !== OPEN) return at;
+        this.#depth++;
+        return at + 1;
       case "key":
         if (isSpace(code) || code === COMMA) return at + 1;
         if (code === CLOSE) return this.#close(at);
@@ -177,7 +188,7 @@ export class Envelopes implements JsonConsumer {
     this.#id = this.#name = this.#strange = undefined;
     this.#hasArguments = false;
     this.#depth = 1;
-    this.#expected = "key";
+    this.#expected = "first";
   }
 
   #close(at: number): number {

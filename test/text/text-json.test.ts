@@ -498,6 +498,12 @@ describe("a call as JSON", () => {
     ["may have white space around its name", '{"name": " now ", "arguments": {}}', [{}]],
     ["may have keys without quotes", '{name : "get_weather", arguments: {"city": "Oslo"}}', [{ city: "Oslo" }]],
     ["may stand behind another one without a comma", '{"name": "now"}{"name": "now"}', [{}, {}]],
+    [
+      "may have a second pair of braces",
+      '{{"name": "get_weather", "arguments": {"city": "Oslo"}}}',
+      [{ city: "Oslo" }],
+    ],
+    ["may have it everywhere", '{ {"name": "get_weather", "arguments": {{"city": "Oslo"}}} }', [{ city: "Oslo" }]],
     ["may have long keys that mean nothing", `{"${"name".repeat(50)}": 1, "name": "now", "arguments": {}}`, [{}]],
   ])("%s", async (_, json, inputs) => {
     for (const end of ["</tool_call>", ""]) {
@@ -508,6 +514,21 @@ describe("a call as JSON", () => {
         expect(read).toEqual(end === "" ? [...inputs.slice(0, -1), "truncated"] : inputs);
       }
     }
+  });
+
+  it("has its second brace closed as well", async () => {
+    const text = '<tool_call>{{"name": "get_weather", "arguments": {"city": "Oslo"}}</tool_call>';
+    await expectRead(textJson("hermes"), text, ["invalid_call"], "");
+  });
+
+  it("may have it in a list", async () => {
+    const text = '<tool_call>[{{"name": "now", "arguments": {}}}, {{"name": "now"}}]</tool_call>';
+    await expectRead(textJson("hermes"), text, [{}, {}], "");
+  });
+
+  it("is none where two braces begin a variable of a template", async () => {
+    const text = "<tool_call>{{ tool_call | tojson }}</tool_call>";
+    await expectRead(textJson("hermes"), text, [], text);
   });
 
   it("may have its arguments as text, which is no longer than arguments may be", async () => {
@@ -820,14 +841,22 @@ describe("a call of function-tag", () => {
     ["with its bracket behind the arguments", `<function=get_weather${args}></function>`],
     ["with its bracket twice", `<function=get_weather>${args}></function>`],
     ["with round ones", `<function=get_weather(${args})</function>`],
+    ["with its name in quotes", `<function="get_weather">${args}</function>`],
     ["and another one", `<function=get_weather${args}><function=get_weather${args}></function>`],
   ])("is read %s", async (_, text) => {
     for (const pieces of [[text], text.split("")]) {
       const { turn } = await readText(textJson("function-tag"), pieces, sharedTools);
       expect(turn.calls.map(({ input, released }) => [input, released])).toEqual(
-        text.match(/=get/g)!.map(() => [{ city: "a > b)" }, true]),
+        text.match(/="?get/g)!.map(() => [{ city: "a > b)" }, true]),
       );
       expect(turn.text).toBe("");
+    }
+  });
+
+  it("is none where only one quote stands around its name", async () => {
+    for (const name of ['"get_weather', 'get_weather"', '""', '"']) {
+      const text = `<function=${name}>${args}</function>`;
+      await expectRead(textJson("function-tag"), text, [], text);
     }
   });
 
@@ -931,6 +960,14 @@ describe("a tag of qwen-xml that is not whole, or not there", () => {
       [file],
       "",
     ],
+    [
+      "names may be in quotes (openvinotoolkit/model_server#4487)",
+      `<function="write_file">\n${parameters.replace("path@", '"path">').replace("=content", '="content"')}</function>`,
+      [file],
+      "",
+    ],
+    ["and end with their line", '<tool_call>\n<function="now"\n</function>\n</tool_call>', [{}], ""],
+    ["but not in one", '<function="now>\n</function>', [], '<function="now>\n</function>'],
     [
       "names do not go on into the next tag",
       `<function=write_file>\n${parameters.replace("@\n", "=")}</function>\n${now}`,

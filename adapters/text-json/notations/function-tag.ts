@@ -13,7 +13,8 @@ const PYTHON: EnvelopeForm = { ends: MESSAGE_ENDS, nexts: [PYTHON_TAG], endsWith
 
 /**
  * Llama: `<function=name>{…}</function>`; or `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which
- * ends with its message; or that without the mark. The `>` may be missing, be another character, or follow the JSON.
+ * ends with its message; or that without the mark. The `>` may be missing, be another character, or follow the JSON; the
+ * name may be in quotes.
  *
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/#user-defined-custom-tool-calling
  */
@@ -47,12 +48,15 @@ const BRACKETS = ["", ">", ")"];
 
 const FUNCTION: JsonBlockParts = {
   head(text, at) {
-    const end = endOfName(text, at);
-    if (end === text.length) return "maybe";
-    if (end === at) return "none";
-    const json = skipSpace(text, /[>=,(]/.test(text[end]!) ? end + 1 : end);
+    const quote = text[at] === '"' ? '"' : "";
+    const begin = at + quote.length;
+    const end = endOfName(text, begin);
+    const behind = end + quote.length;
+    if (behind >= text.length) return "maybe";
+    if (end === begin || !text.startsWith(quote, end)) return "none";
+    const json = skipSpace(text, /[>=,(]/.test(text[behind]!) ? behind + 1 : behind);
     if (json >= text.length) return "maybe";
-    return text[json] === "{" ? { json, begin: (writer) => namedCall(writer, text.slice(at, end)) } : "none";
+    return text[json] === "{" ? { json, begin: (writer) => namedCall(writer, text.slice(begin, end)) } : "none";
   },
   ends: BRACKETS.map((bracket) => bracket + CLOSE),
   nexts: BRACKETS.map((bracket) => bracket + OPEN),

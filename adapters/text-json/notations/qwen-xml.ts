@@ -17,7 +17,8 @@ const [CLOSE] = CLOSES;
 /**
  * Qwen3-Coder: `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`. All values are plain
  * text, with one line break before and after, or, of Seed-OSS and MiMo, none; the tool's schema says what they mean.
- * `<tool_call>` is sometimes left out, and so is the `>` after a name (ml-explore/mlx-lm#1811, #1881).
+ * `<tool_call>` is sometimes left out, and so is the `>` after a name (ml-explore/mlx-lm#1811, #1881). A name may be in
+ * quotes (openvinotoolkit/model_server#4487).
  *
  * @see https://huggingface.co/Qwen/Qwen3-Coder-480B-A35B-Instruct/blob/main/chat_template.jinja
  * @see https://github.com/ggml-org/llama.cpp/blob/master/models/templates/ByteDance-Seed-OSS.jinja
@@ -75,9 +76,14 @@ const tags: TagNotation = {
     const kind = /func/.test(word) ? "call" : /param/.test(word) ? "parameter" : "section";
     if (word !== FUNCTION && word !== PARAMETER) return { kind, isEnd: word[1] === "/", end };
     const head = text.slice(end, end + MAX_NAME);
-    const own = word === FUNCTION ? /^[\w./-]+[>\n]/ : /^(?:[^<>\n]*>|[\w./-]+\n)/;
+    const own = word === FUNCTION ? /^("?)[\w./-]+\1[>\n]/ : /^(?:[^<>\n]*>|("?)[\w./-]+\1\n)/;
     const [tag] = (isInValue ? /^[^<>\n]*>/ : own).exec(head) ?? [];
-    if (tag !== undefined) return { kind, isEnd: false, name: tag.slice(0, -1).trim(), end: end + tag.length };
+    if (tag !== undefined) return { kind, isEnd: false, name: nameIn(tag), end: end + tag.length };
     return head.length < MAX_NAME && !/[<>\n]/.test(head) ? "maybe" : { kind, isEnd: false, end };
   },
 };
+
+function nameIn(tag: string): string {
+  const name = tag.slice(0, -1).trim();
+  return /^"(.+)"$/.exec(name)?.[1] ?? name;
+}
