@@ -11,6 +11,8 @@ export interface EnvelopeForm extends Pick<JsonBlockParts, "ends" | "nexts"> {
   readonly endsWith?: "json" | "line" | undefined;
   /** The only key of a call is its name: `{"f": {…}}`. */
   readonly isKeyed?: boolean | undefined;
+  /** The key of the arguments, besides the usual ones. */
+  readonly argumentsKey?: string | undefined;
   /** Whether the objects that begin here are calls, if their first bracket does not tell. */
   areCalls?(text: string, json: number): "yes" | "maybe" | "none";
 }
@@ -36,7 +38,7 @@ export function envelopeBlock(
 export function headOfEnvelopes(
   text: string,
   at: number,
-  { endsWith, isKeyed }: Pick<EnvelopeForm, "endsWith" | "isKeyed">,
+  { endsWith, ...keys }: Pick<EnvelopeForm, "endsWith" | "isKeyed" | "argumentsKey">,
 ): Head | "maybe" | "none" {
   const json = skipSpace(text, at);
   let next = json;
@@ -48,7 +50,7 @@ export function headOfEnvelopes(
   if (isDoubled) next = skipSpace(text, next + 1);
   if (next >= text.length) return "maybe";
   return (isDoubled ? /["']/ : /["'a-zA-Z_]/).test(text[next]!)
-    ? { json, begin: (writer, context) => new Envelopes(writer, context, isKeyed), endsWith }
+    ? { json, begin: (writer, context) => new Envelopes(writer, context, keys), endsWith }
     : "none";
 }
 
@@ -67,6 +69,7 @@ export class Envelopes implements JsonConsumer {
   readonly #context: TextContext;
   readonly #maxKept: number;
   readonly #isKeyed: boolean;
+  readonly #argumentsKey: string | undefined;
   #expected: "object" | "first" | "key" | "in key" | "colon" | "value" | "in value" | "next" = "object";
   #key = "";
   #quote = 0;
@@ -83,11 +86,11 @@ export class Envelopes implements JsonConsumer {
   /** The first unknown key: if there are no arguments, that is where the model put them. */
   #strange: string | undefined;
 
-  /** @param isKeyed the only key of a call is its name: `{"f": {…}}` */
-  constructor(writer: BlockWriter, context: TextContext, isKeyed = false) {
+  constructor(writer: BlockWriter, context: TextContext, keys: Pick<EnvelopeForm, "isKeyed" | "argumentsKey"> = {}) {
     this.#writer = writer;
     this.#context = context;
-    this.#isKeyed = isKeyed;
+    this.#isKeyed = keys.isKeyed === true;
+    this.#argumentsKey = keys.argumentsKey;
     // One more than allowed, so that the buffer reports it.
     this.#maxKept = context.limits.maxArgumentsLength + 1;
   }
@@ -163,7 +166,7 @@ export class Envelopes implements JsonConsumer {
           this.#expected = "key";
           return at + 1;
         }
-        if (isArguments(this.#key)) this.#hasArguments = true;
+        if (this.#areArguments) this.#hasArguments = true;
         else if (!this.#isOurs && !isForm(this.#key)) this.#strange ??= this.#key;
         this.#expected = "in value";
         this.#value = new ValueEnd();
@@ -227,7 +230,7 @@ export class Envelopes implements JsonConsumer {
   #readValue(text: string, from: number): number {
     const at = this.#value.read(text, from);
     const piece = text.slice(from, at);
-    if (isArguments(this.#key) && !this.#isText) this.#call!.args(piece);
+    if (this.#areArguments && !this.#isText) this.#call!.args(piece);
     else if (this.#isOurs && this.#keptLength < this.#maxKept) {
       this.#kept.push(piece);
       this.#keptLength += piece.length;
@@ -238,8 +241,12 @@ export class Envelopes implements JsonConsumer {
     return at;
   }
 
+  get #areArguments(): boolean {
+    return this.#key === "arguments" || this.#key === "parameters" || this.#key === this.#argumentsKey;
+  }
+
   get #isOurs(): boolean {
-    return isArguments(this.#key) || isName(this.#key) || isId(this.#key);
+    return this.#areArguments || isName(this.#key) || isId(this.#key);
   }
 
   #endValue(): void {
@@ -249,7 +256,7 @@ export class Envelopes implements JsonConsumer {
       // The id may follow, but models that send one usually send it first, and readers wait for the name.
       this.#call!.name(this.#name.trim(), this.#id);
     } else if (isId(key)) this.#id ??= textOf(this.#kept.join(""));
-    else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(textOf(this.#kept.join("")));
+    else if (this.#areArguments && this.#kept.length > 0) this.#call!.args(textOf(this.#kept.join("")));
   }
 }
 
@@ -266,10 +273,6 @@ const CLOSE = 125;
 
 function isName(key: string): boolean {
   return key === "name" || key === "function" || key === "tool_name";
-}
-
-function isArguments(key: string): boolean {
-  return key === "arguments" || key === "parameters";
 }
 
 function isId(key: string): boolean {

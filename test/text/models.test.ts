@@ -45,6 +45,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
     `<|action_start|> <|plugin|>\n${json.replace("arguments", "parameters")}<|action_end|>`,
   ],
   Apertus: [`<|tools_prefix|>[{"get_weather": ${args}}]<|tools_suffix|>`],
+  Inkling: [`<|content_invoke_tool_json|>${json.replace("arguments", "args")}<|end_message|>`],
   "GigaChat 3": [
     `<|function_call|>${json}`,
     `<|function_call|>${json}</s>`,
@@ -55,7 +56,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
     `<tool_call>\n${xml.replaceAll("\nOslo\n", "Oslo")}\n</tool_call>`,
   ],
   "Seed-OSS": [`<seed:tool_call>\n${xml}\n</seed:tool_call>`],
-  "GLM 4.5 and on, Ling 3, Laguna": [
+  "GLM 4.5 and on, Ling 3, Laguna, HyperCLOVA X": [
     "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>",
     "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>",
   ],

@@ -1,22 +1,21 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { headOfCalls, MESSAGE_ENDS } from "../bare.ts";
-import { envelopeBlock } from "../envelope.ts";
+import { envelopeBlock, type EnvelopeForm } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
 import { offer, results, TOOL_RESPONSE, type JsonDialect } from "../prompt.ts";
 
-interface Form {
+interface Form extends Pick<EnvelopeForm, "isKeyed" | "argumentsKey"> {
   readonly open: string;
   /** Without one, the block ends with its objects. */
   readonly close?: string;
-  readonly isKeyed?: true;
   /** The same marks stand around descriptions of tools: the first object must be the call of an existing one. */
   readonly isBesideTools?: true;
 }
 
 /**
  * Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, LongCat, dots, Qwen2.5-Coder, Phi-4-mini,
- * LFM2 where it is asked for JSON, Command R and A, InternLM, Apertus, Phi-4-mini as vLLM and Ollama prompt it, GigaChat
- * 3.1 and 3.0.
+ * LFM2 where it is asked for JSON, Command R and A, InternLM, Apertus, Inkling (vllm-project/vllm#50512), Phi-4-mini as
+ * vLLM and Ollama prompt it, GigaChat 3.1 and 3.0.
  */
 const FORMS: readonly Form[] = [
   ...["tool_call", "tool_calls", "TOOLCALL", "longcat_tool_call", "dots_function_call"].map((tag) => ({
@@ -30,6 +29,7 @@ const FORMS: readonly Form[] = [
   { open: "<|action_start|><|plugin|>", close: "<|action_end|>" },
   { open: "<|action_start|> <|plugin|>", close: "<|action_end|>" },
   { open: "<|tools_prefix|>", close: "<|tools_suffix|>", isKeyed: true },
+  { open: "<|content_invoke_tool_json|>", close: "<|end_message|>", argumentsKey: "args" },
   { open: "functools[" },
   { open: "<|function_call|>" },
   { open: "<|message_sep|>\n\nfunction call<|role_sep|>" },
@@ -60,10 +60,11 @@ export const hermes: JsonDialect = {
   start: (writer, context) => (marker) => {
     const form = FORMS.find(({ open }) => open === marker);
     if (form === undefined) return unmarkedCalls(marker, [...CLOSES, ...MESSAGE_ENDS], writer, context);
-    const { close, isKeyed, isBesideTools } = form;
+    const { close, isKeyed, argumentsKey, isBesideTools } = form;
     if (close === undefined) return envelopeBlock({ ends: ENDS, nexts: NEXTS, endsWith: "line" }, writer, context);
     const areCalls = (text: string, json: number) => headOfCalls(text[json], text, json + 1, context, true);
-    return envelopeBlock({ ends: CLOSES, nexts: NEXTS, isKeyed, ...(isBesideTools && { areCalls }) }, writer, context);
+    const keys = { isKeyed, argumentsKey, ...(isBesideTools && { areCalls }) };
+    return envelopeBlock({ ends: CLOSES, nexts: NEXTS, ...keys }, writer, context);
   },
   ends: CLOSES,
   describe: (tools) => `# Tools
