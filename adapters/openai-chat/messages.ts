@@ -84,6 +84,7 @@ const REASONING = [
   "reasoning",
   "reasoning_text",
   "reasoning_opaque",
+  "reasoning_signature",
   "thinking",
   "thinking_signature",
   "reasoning_details",

@@ -401,7 +401,7 @@ const AFTER_THOUGHT = /^()(?:<\/thought>)?(.*)$/s;
 
 /** Servers differ in which of these they have; some have two, with the same text. */
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text", "thinking"] as const;
-const REASONING_SEALS = ["reasoning_opaque", "thinking_signature"] as const;
+const REASONING_SEALS = ["reasoning_opaque", "reasoning_signature", "thinking_signature"] as const;
 const REASONING_PARTS = ["reasoning_details", "thinking_blocks"] as const;
 
 const NO_FINISH =

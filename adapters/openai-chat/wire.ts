@@ -50,6 +50,8 @@ export interface WireMessage {
   readonly reasoning_content?: string | WirePart | null;
   /** OpenRouter, Groq, Ollama and newer vLLM. */
   readonly reasoning?: string | null;
+  /** Agentgateway, for Claude; it wants it back: https://github.com/agentgateway/agentgateway/pull/2018 */
+  readonly reasoning_signature?: string | null;
   /** GitHub Copilot; it wants both back: https://github.com/anomalyco/opencode/issues/4468 */
   readonly reasoning_text?: string | null;
   readonly reasoning_opaque?: string | null;
@@ -160,6 +162,7 @@ export interface NativeMessage {
   reasoning?: string;
   reasoning_text?: string;
   reasoning_opaque?: string;
+  reasoning_signature?: string;
   thinking?: string;
   thinking_signature?: string;
   reasoning_details?: WirePart[];

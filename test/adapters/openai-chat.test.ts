@@ -969,22 +969,22 @@ describe("openaiChat.assistantMessage()", () => {
     expect(openaiChat.assistantMessage(turn, { reasoning: false })[0]).not.toHaveProperty("reasoning_opaque");
   });
 
-  // https://github.com/NousResearch/hermes-agent/issues/101392
-  it("gives Merge's gateway its thinking back, with its signature, streamed or not", async () => {
+  // https://github.com/NousResearch/hermes-agent/issues/101392, https://github.com/agentgateway/agentgateway/pull/2018
+  it.each([
+    ["thinking", "thinking_signature"],
+    ["reasoning_content", "reasoning_signature"],
+  ])("gives a gateway its %s back with the %s, streamed or not", async (text, signature) => {
     const called = { id: "c1", type: "function" as const, function: { name: "f", arguments: "{}" } };
-    const kept = { thinking: "Let me see.", thinking_signature: "c2lnbmVk" };
     const streamed = await read([
-      delta({ thinking: "Let me ", thinking_signature: "" }),
-      delta({ thinking: "see." }),
-      delta({ thinking_signature: "c2lnbmVk" }),
+      delta({ [text]: "Let me ", [signature]: "" }),
+      delta({ [text]: "see." }),
+      delta({ [signature]: "c2lnbmVk" }),
       calls({ index: 0, ...called }),
-      delta({ thinking: "", thinking_signature: "" }, "tool_calls"),
+      delta({ [text]: "", [signature]: "" }, "tool_calls"),
     ]);
-    const message = { content: null, ...kept, tool_calls: [called] };
-    const whole = await read([
-      { object: "chat.completion", choices: [{ message, finish_reason: "tool_calls" }] } as never,
-    ]);
-    for (const turn of [streamed, whole]) {
+    const message = { content: null, [text]: "Let me see.", [signature]: "c2lnbmVk", tool_calls: [called] };
+    const whole = { object: "chat.completion", choices: [{ message, finish_reason: "tool_calls" }] } as never;
+    for (const turn of [streamed, await read([whole])]) {
       expect(turn.reasoning).toBe("Let me see.");
       expect(messageOf(turn)).toEqual({ role: "assistant", ...message });
       expect(openaiChat.assistantMessage(turn, { reasoning: false })).toEqual([
