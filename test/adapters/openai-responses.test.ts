@@ -287,6 +287,11 @@ describe("the parser", () => {
     }
   });
 
+  it("arguments that are an object count at the beginning, too, where the call has no end", async () => {
+    const turn = await turnOf([added(0, call(0, "", { arguments: { city: "Oslo" } })), completedWith()]);
+    expect(turn.calls).toMatchObject([{ outcome: { input: { city: "Oslo" } } }]);
+  });
+
   // Gateways end all calls at the end of the response. Not to wait for that, the next call ends a call, too.
   it.each([
     ["a read has run", "get_weather", "city", { input: { city: "Oslolo" } }],
@@ -629,6 +634,19 @@ describe("the parser", () => {
     expect(spoken.joined("text")).toBe("Hello");
     expect(spoken.joined("refusal")).toBe("No more.");
     expect(spoken.lines).toContainEqual(["finish", "refusal", "completed"]);
+  });
+
+  it("says a refusal as it comes, and once", () => {
+    const refusal = { output_index: 0, content_index: 0 };
+    const { all } = said([
+      added(0, { ...message(""), content: [] }),
+      { type: "response.refusal.delta", ...refusal, delta: "I " },
+      { type: "response.refusal.delta", ...refusal, delta: null },
+      { type: "response.refusal.delta", ...refusal, delta: "can't." },
+      { type: "response.refusal.done", ...refusal, refusal: "I can't." },
+      ended(0, { ...message(""), content: [{ type: "refusal", refusal: "I can't." }] }),
+    ]);
+    expect(all("refusal")).toEqual(["I ", "can't."]);
   });
 
   // https://github.com/TanStack/ai/pull/937
