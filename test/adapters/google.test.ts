@@ -328,6 +328,9 @@ describe("calls whose arguments are streamed", () => {
       { input: { level: 1, room: "hall" }, status: "complete" },
       { input: { level: 5 }, status: "complete" },
     ]);
+    const whole = call({ name: "set_volume", args: { level: 1 }, willContinue: true });
+    const { calls: ended } = await readChunks([chunk([whole], "STOP")]);
+    expect(ended).toMatchObject([{ input: { level: 1 }, status: "complete", released: true }]);
   });
 
   it("may have an empty list beside them, as PHP writes an object without anything", async () => {
@@ -405,6 +408,9 @@ describe("calls whose arguments are streamed", () => {
     expect(calls.map(({ input, status }) => ({ input, status }))).toEqual(
       [0, 1, 2].map(() => ({ input: {}, status: "complete" })),
     );
+    const look = defineTool({ name: "look", inputSchema: z.object({}), effect: "read", execute: () => "" });
+    const { events } = await readChunks([chunk([begin("look"), call({})]), chunk([{ text: "So." }])], [look]);
+    expect(orderOf(events)).toEqual(["look", "So."]);
   });
 
   it("are not executed where one is told of under the id of another", async () => {
@@ -418,6 +424,9 @@ describe("calls whose arguments are streamed", () => {
         [0, 1].map(() => ({ status: "rejected", released: false })),
       );
     }
+    const { calls: alone, turn } = await readChunks([chunk([...first, call({ id: "c" })]), stop]);
+    expect(turn.error).toBeUndefined();
+    expect(alone).toMatchObject([{ status: "rejected", released: false }]);
     const { calls } = await readChunks([chunk([...first, call({ id: "a" }), ...second, call({ id: "b" })]), stop]);
     expect(calls.map(({ input, released }) => ({ input, released }))).toEqual(
       [1, 2].map((at) => ({ input: { level: at }, released: true })),
