@@ -832,6 +832,10 @@ it("reports a search of the server's when it starts, and with what it gave", asy
     "code_execution started",
     "code_execution completed",
   ]);
+  for (const at of [2, 5]) {
+    expect(reported[at]!.call.input).toBeDefined();
+    expect(reported[at]!.call.input).toEqual(reported[at - 1]!.call.input);
+  }
 });
 
 it.each([
