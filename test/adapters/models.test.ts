@@ -566,13 +566,16 @@ describe("the history at the provider: openai responses", () => {
     const itsOutput = { ...output, id: "fco_2", call_id: "p" };
     expect(await sentFor({ conversation: "conv_1" }, [user, call, ran, itsOutput, output])).toEqual([output]);
     expect(await sentFor({ conversation: "conv_1" }, [user, call, ran, output, itsOutput])).toEqual([output]);
+    // Of a turn that failed the provider has nothing.
+    const failed = [{ role: "assistant" as const, content: "I lo" }, user];
+    expect(await sentFor({ conversation: "conv_1" }, [user, call, output, ...failed])).toEqual([output, ...failed]);
     expect(await sentFor({ previous_response_id: "resp_1" }, [user, call, output])).toEqual([user, call, output]);
   });
 
   it("goes without reasoning of which nothing but the id is there, where nothing is stored", async () => {
     const encrypted = { ...reasoning, encrypted_content: "gAAA" };
     const open = { ...reasoning, content: [{ type: "reasoning_text" as const, text: "Hm." }] };
-    const history = [user, reasoning, encrypted, open, call, output];
+    const history = [user, reasoning, { ...reasoning, content: [] }, encrypted, open, call, output];
     expect(await sentFor({ store: false }, history)).toEqual([user, encrypted, open, call, output]);
     expect(await sentFor({}, history)).toEqual(history);
   });
