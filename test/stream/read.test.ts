@@ -417,7 +417,9 @@ describe("the signal", () => {
     };
     const source = { [Symbol.asyncIterator]: () => ({ next }) };
     const stream = openaiChat.read(source as never, { ...options, signal: abort.signal });
-    expect(await Array.fromAsync(stream)).toMatchObject([{ type: "error", error: { code: "aborted" } }]);
+    const events: StreamEvent[] = [];
+    for await (const event of stream) events.push(event);
+    expect(events).toMatchObject([{ type: "error", error: { code: "aborted" } }]);
     expect(stream.turn.calls).toEqual([]);
   });
 
