@@ -234,6 +234,15 @@ export function decoratorCases(kind: string): void {
       expect(() => tool(undefined as never)).toThrow(TypeError);
     });
 
+    it("says that an object has put something else in a method's place", () => {
+      class Replaced {
+        @tool({ inputSchema: z.object({}) })
+        getWeather() {}
+      }
+      const replaced = Object.assign(new Replaced(), { getWeather: "sunny" });
+      expect(() => toolsOf(replaced)).toThrow(/Replaced\.getWeather: the method was replaced by string/);
+    });
+
     it("survives another decorator that replaces the method", () => {
       const twice = (value: any, second: any, descriptor?: PropertyDescriptor): any => {
         const method = descriptor?.value ?? value;
