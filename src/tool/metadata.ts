@@ -45,7 +45,7 @@ function ownDecorations(constructor: object, isStatic: boolean): Set<Decoration>
 /** The class and everything it extends, the base first. */
 function lineage(constructor: object): object[] {
   const classes: object[] = [];
-  for (let one: object | null = constructor; typeof one === "function" && one !== Function.prototype;) {
+  for (let one: object | null = constructor; typeof one === "function";) {
     classes.unshift(one);
     one = Object.getPrototypeOf(one);
   }

@@ -370,7 +370,9 @@ describe("what is wrong with a call", () => {
       const buffer = new ToolBuffer(tools);
       buffer.append({ ...call("anything", '{"x":1}'), done: false });
       buffer.append({ callIndex: 0, argsKvPatch: { x: 1 } });
-      expect(buffer.append({ callIndex: 0, ...more, done: true })).toMatchObject({ input: { x: 1, y: 2 } });
+      buffer.append({ callIndex: 0, ...more });
+      expect(buffer.calls[0]!.input).toEqual({ x: 1, y: 2 });
+      expect(buffer.append({ callIndex: 0, done: true })).toMatchObject({ input: { x: 1, y: 2 } });
     },
   );
 
