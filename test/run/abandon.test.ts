@@ -1,7 +1,7 @@
 /** Calls that a conversation goes on without, and what a process that slept meanwhile makes of them. */
 import { expect, it, vi } from "vitest";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
-import { ask, ToolExecutor } from "../../src/execute/index.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -17,10 +17,10 @@ function sleepy(inner: Store) {
   const asleep = Promise.withResolvers<void>();
   const woken = Promise.withResolvers<void>();
   const asking =
-    <Args extends unknown[], Value>(act: (...args: Args) => Promise<Value>) =>
+    <Args extends unknown[], Value>(ask: (...args: Args) => Promise<Value>) =>
     async (...args: Args) => {
       if (isAsleep) await woken.promise;
-      return act(...args);
+      return ask(...args);
     };
   const store = { ...inner, get: asking(inner.get), list: asking(inner.list), put: asking(inner.put) } as Store;
   const sleep = () => {
@@ -97,7 +97,7 @@ it.each([
   const { tool } = counted("look", { effect: "read" });
   const process = (store: Store) => {
     const approvals = new ApprovalService({ store });
-    const authorize = () => ask("May it look?");
+    const authorize = () => ({ decision: "ask", message: "May it look?" }) as const;
     const executor = new ToolExecutor({ tools: [tool], store, approvals, waitForApproval: false, authorize });
     // A wire that says when a call is complete, and a turn that does not end.
     const model = replayModel(anthropic, [heldTurn("look", new Promise(() => {}))]);

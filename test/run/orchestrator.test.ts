@@ -732,6 +732,7 @@ describe("stream()", () => {
     });
   });
 
+  // pingdotgg/t3code#6389
   it("takes the result of a call whose turn is stored while it is looked up how the run stands", async () => {
     const end = Promise.withResolvers<void>();
     const model = replayModel(anthropic, [

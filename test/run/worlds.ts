@@ -284,10 +284,10 @@ export async function live(drawn: DrawnWorld) {
       if (heard.has(n) && heard.get(n) !== content) problems.push(`call ${n}: ${heard.get(n)}, then ${content}`);
       heard.set(n, content);
     }
-    const said = messages.filter(({ role }) => role === "assistant").length;
-    const next = drawn.turns[said % (drawn.turns.length + 1)];
+    const turns = messages.filter(({ role }) => role === "assistant").length;
+    const next = drawn.turns[turns % (drawn.turns.length + 1)];
     if (next === undefined) return { text: "Done." };
-    const id = `${messages[0]!.content} ${said}`;
+    const id = `${messages[0]!.content} ${turns}`;
     const end = isCalm || cut.has(id) ? "clean" : next.end;
     cut.add(id);
     return {
