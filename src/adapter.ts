@@ -157,7 +157,10 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
   readonly endpoint: Endpoint;
 }
 
-/** Checks an adapter against the contract and keeps its exact types. */
+/**
+ * Checks an adapter against the contract and keeps its exact types. Let its members be constants or methods: of an
+ * exported function the compiler writes `typeof` and a file, which no other package can name.
+ */
 export function defineAdapter<const A extends Adapter>(adapter: A): A {
   return adapter;
 }

@@ -74,14 +74,29 @@ it("what another copy of the library makes is taken: tools, registries, calls, e
   expect(await compile(user, { ...everyone, ...options })).toBe("");
 }, 60_000);
 
-it.each(["openai-chat", "openai-responses", "anthropic", "google", "google-interactions", "cohere"])(
-  "%s says how it answers calls",
-  (name) => {
-    const declared = readFileSync(join(library, "dist/adapters", name, "index.d.ts"), "utf8");
-    for (const member of ["toolResult", "toolError", "toolResults"])
-      expect(declared).toMatch(new RegExp(`\\*/\\s+readonly ${member}:`));
-  },
-);
+const wires = ["openai-chat", "openai-responses", "anthropic", "google", "google-interactions", "cohere"];
+const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+
+it.each(wires)("%s says how it answers calls", (name) => {
+  const declared = readFileSync(join(library, "dist/adapters", name, "index.d.ts"), "utf8");
+  for (const member of ["toolResult", "toolError", "toolResults"])
+    expect(declared).toMatch(new RegExp(`\\*/\\s+readonly ${member}:`));
+});
+
+/** As of a package of a monorepo: the types of what it exports are written down, with names that others can import. */
+it("what is made of an adapter can be exported from a package with declarations", async () => {
+  const user = `
+    import { rescueTextCalls, textJson } from "toolstream/text-json";
+    import { textHelpers } from "toolstream/text-helpers";
+    ${wires.map((name) => `import { ${camelCase(name)} } from "toolstream/${name}";`).join("\n")}
+    ${wires.map((name, at) => `export const wrapped${at} = { ...${camelCase(name)}, read: () => 1 };`).join("\n")}
+    ${wires.map((name, at) => `export const rescued${at} = rescueTextCalls(${camelCase(name)});`).join("\n")}
+    export const ofText = [{ ...textJson("hermes") }, { ...textHelpers }];
+  `;
+  const options = { lib: ["es2023", "dom"], types: [], module: "nodenext", skipLibCheck: true };
+  const emitted = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir: "out" };
+  expect(await compile(user, { ...everyone, ...options, ...emitted })).toBe("");
+}, 60_000);
 
 it("what is internal is not in the declarations: it may change", async () => {
   const user = `

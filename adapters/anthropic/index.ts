@@ -3,7 +3,7 @@
 import type { BetaMessageParam } from "@anthropic-ai/sdk/resources/beta/messages/messages";
 /** @ts-ignore */
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
-import { defineAdapter, type StreamSource, type ParserSink } from "../../src/adapter.ts";
+import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
@@ -24,7 +24,13 @@ import { AnthropicParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent, WireMessage } from "./wire.ts";
 
-export type { BetaMessagesClient, BetaMessagesModelParams, MessagesClient, MessagesModelParams } from "./model.ts";
+export type {
+  BetaMessagesClient,
+  BetaMessagesModelParams,
+  MessagesAdapter,
+  MessagesClient,
+  MessagesModelParams,
+} from "./model.ts";
 export { resultContent, type AssistantMessage, type ResultBlocks, type UserMessage } from "./messages.ts";
 export type { WireEvent, WireMessage } from "./wire.ts";
 
@@ -35,7 +41,7 @@ const reading = {
   // Gateways send a call twice (https://github.com/rynfar/meridian/pull/73), or one id for several calls
   // (https://github.com/HKUDS/nanobot/issues/4442).
   uniqueIds: true,
-  parser: (sink: ParserSink) => new AnthropicParser(sink),
+  parser: (sink: ParserSink): Parser<WireEvent | string> => new AnthropicParser(sink),
 } as const;
 
 /**

@@ -38,7 +38,7 @@ export interface UserMessage {
  *
  * @throws TypeError for a turn of another adapter, or one that has not been read to its end
  */
-export function assistantMessage(turn: Turn): AssistantMessage[] {
+export const assistantMessage = (turn: Turn): AssistantMessage[] => {
   checkTurn(turn);
   const { messages } = (turn.native ?? {}) as Partial<AnthropicRecord>;
   if (messages === undefined) {
@@ -66,7 +66,7 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
   for (const call of calls.values()) content.push(callBlock({ type: "tool_use", name: call.name }, call));
   const sent = withoutLastThinking(callsLast(content));
   return sent.length === 0 ? [] : [{ role: "assistant", content: sent as unknown as ContentBlockParam[] }];
-}
+};
 
 /**
  * What the next request needs besides the messages, to be spread into it: `container`, if code of the turn ran at the
@@ -76,10 +76,10 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
  * @example
  * await client.messages.create({ ...request, messages, ...anthropic.container(turn) });
  */
-export function container(turn: Turn): { container?: string } {
+export const container = (turn: Turn): { container?: string } => {
   const { container: id } = (turn.native ?? {}) as Partial<AnthropicRecord>;
   return id === undefined ? {} : { container: id };
-}
+};
 
 type Block = BlockRecord["block"];
 

@@ -107,7 +107,7 @@ export const strict: readonly Rewrite[] = [
  *
  * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
  */
-export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
+export const tools = (source: ToolSource, options: ToolsOptions = {}): Tool[] => {
   const list = toolList(source);
   const params = lowerTools(list, dialect(options));
   if (options.strict !== "auto") return params;
@@ -116,21 +116,21 @@ export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
     if (param.strict !== true || spend(budget, param.input_schema)) return param;
     return lowerTools([list[index]!], dialect({ ...options, strict: false }))[0]!;
   });
-}
+};
 
 /**
  * This wire cannot name several tools: for `{ names }` offer only those, `tools(those)`; this then says whether one of
  * them must be called. Extended thinking works with `auto` and `none` only.
  */
-export function toolChoice(
+export const toolChoice = (
   choice: ToolChoice,
   options: { readonly parallel?: boolean | undefined } = {},
-): { tool_choice: WireToolChoice } {
+): { tool_choice: WireToolChoice } => {
   const tool_choice = wireChoice(checkedChoice(choice, options));
   const { parallel = true } = options;
   if (parallel || tool_choice.type === "none") return { tool_choice };
   return { tool_choice: { ...tool_choice, disable_parallel_tool_use: true } };
-}
+};
 
 function wireChoice(choice: ToolChoice): WireToolChoice {
   if (choice === "required") return { type: "any" };

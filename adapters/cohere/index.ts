@@ -19,7 +19,7 @@ import { CohereParser } from "./parser.ts";
 import { request, toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
 
-export type { CohereModelClient, CohereModelParams } from "./model.ts";
+export type { CohereAdapter, CohereModelClient, CohereModelParams } from "./model.ts";
 export { resultContent } from "./messages.ts";
 export type { CohereRequestFields } from "./schema.ts";
 export type { CohereContent, CohereNative, WireEvent } from "./wire.ts";

@@ -15,7 +15,7 @@ import type { CohereContent, CohereNative } from "./wire.ts";
  * thinking, citations and ids are as they came; every call is included, since every call gets a result. Text next to
  * calls becomes part of the plan, a plan without calls becomes text.
  */
-export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
+export const assistantMessage = (turn: Turn): Cohere.ChatMessageV2[] => {
   checkTurn(turn);
   const { toolPlan = "", content: recorded = [], citations = [] } = (turn.native ?? {}) as Partial<CohereNative>;
   // Calls with another turn index do not come from the wire: they were found in its text.
@@ -41,7 +41,7 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
       ...(citations.length > 0 && { citations: citations.filter(isRecord).map(citationOf) }),
     },
   ];
-}
+};
 
 export const { toolResult, toolError, toolResults } = answers<Cohere.ChatMessageV2>({
   result: (use, output) => reply(use, contentOf(output, use.note)),

@@ -83,9 +83,9 @@ export const strict: readonly Rewrite[] = [
  * them. So with `strict: "auto"` either all tools are strict or none is, as when they have more than 200 fields in all.
  * {@link request} sets the switch too.
  */
-export function tools(source: ToolSource, options?: ToolsOptions): Cohere.ToolV2[] {
+export const tools = (source: ToolSource, options?: ToolsOptions): Cohere.ToolV2[] => {
   return lower(source, options).tools;
-}
+};
 
 /** The result of {@link request}: the request's fields about tools. */
 export interface CohereRequestFields {
@@ -101,10 +101,10 @@ export interface CohereRequestFields {
  *
  * @throws TypeError when `choice` names a tool that does not exist
  */
-export function request(
+export const request = (
   source: ToolSource,
   options: ToolsOptions & { readonly choice?: ToolChoice | undefined } = {},
-): CohereRequestFields {
+): CohereRequestFields => {
   checkSpelling("cohere.request()", options, REQUEST);
   const { choice = "auto", ...rest } = options;
   const asked = toolChoice(choice);
@@ -114,7 +114,7 @@ export function request(
     ...(lowered.strict && { strictTools: true as const }),
     ...(isSent(choice, lowered.tools) && asked),
   };
-}
+};
 
 const REQUEST = { choice: true } as const;
 
@@ -127,16 +127,16 @@ type ToolChoiceFields = { toolChoice?: "REQUIRED" | "NONE" };
  *
  * @throws TypeError when the choice is not valid, or requires one of no tools
  */
-export function toolChoice(
+export const toolChoice = (
   wanted: ToolChoice,
   options?: { readonly parallel?: boolean | undefined },
-): ToolChoiceFields {
+): ToolChoiceFields => {
   const choice = checkedChoice(wanted, options);
   if (choice === "auto") return {};
   if (choice === "none") return { toolChoice: "NONE" };
   const isRequired = choice === "required" || "name" in choice || choice.required === true;
   return isRequired ? { toolChoice: "REQUIRED" } : {};
-}
+};
 
 function chosen(source: ToolSource, choice: ToolChoice): ToolSource {
   if (typeof choice !== "object" || choice === null) return source;

@@ -21,7 +21,12 @@ import { InteractionsParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { StreamedEvent, WholeInteraction, WireEvent, WireInteraction } from "./wire.ts";
 
-export type { InteractionsClient, InteractionsModelOptions, InteractionsModelParams } from "./model.ts";
+export type {
+  InteractionsAdapter,
+  InteractionsClient,
+  InteractionsModelOptions,
+  InteractionsModelParams,
+} from "./model.ts";
 export { resultContent, type ResultParts } from "./messages.ts";
 export type { InteractionsToolChoiceOptions, ToolChoiceFields } from "./schema.ts";
 export type { InteractionsNative, StreamedEvent, WholeInteraction } from "./wire.ts";

@@ -19,7 +19,7 @@ type Step = Interactions.Step;
  * far as it came, what else was complete, and every call, since every call gets a result. Not needed where the server
  * keeps the history (`previous_interaction_id`).
  */
-export function assistantMessage(turn: Turn): Step[] {
+export const assistantMessage = (turn: Turn): Step[] => {
   checkTurn(turn);
   const native = (turn.native ?? { steps: [] }) as InteractionsNative;
   // Calls with another turn index do not come from the wire: they were found in its text, or in another call.
@@ -39,7 +39,7 @@ export function assistantMessage(turn: Turn): Step[] {
   if (native.steps.length === 0 && turn.text !== "") steps.push(textStep(turn.text));
   for (const call of calls.values()) steps.push(callStep(call, {}));
   return steps as unknown as Step[];
-}
+};
 
 function idsOf(steps: readonly WireStep[], field: "id" | "call_id"): ReadonlySet<unknown> {
   return new Set(steps.map((step) => step[field]).filter(Boolean));

@@ -22,7 +22,7 @@ const dialect = describedSchema();
  *
  * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
  */
-export function tools(source: ToolSource, options?: ToolsOptions): Interactions.Function[] {
+export const tools = (source: ToolSource, options?: ToolsOptions): Interactions.Function[] => {
   return lowerTools<Interactions.Function>(source, {
     adapter: "google-interactions",
     toolName,
@@ -35,7 +35,7 @@ export function tools(source: ToolSource, options?: ToolsOptions): Interactions.
       ...(hasParameters(schema) && { parameters: schema }),
     }),
   });
-}
+};
 
 export interface InteractionsToolChoiceOptions {
   /** Nothing on this wire forbids several calls in one turn: `false` is ignored. */
@@ -55,9 +55,9 @@ export type ToolChoiceFields = {
  *
  * @throws TypeError when the choice is not valid, or requires one of no tools
  */
-export function toolChoice(choice: ToolChoice, options: InteractionsToolChoiceOptions = {}): ToolChoiceFields {
+export const toolChoice = (choice: ToolChoice, options: InteractionsToolChoiceOptions = {}): ToolChoiceFields => {
   return { generation_config: { tool_choice: choiceOf(checkedChoice(choice, options), options.strict ?? false) } };
-}
+};
 
 function choiceOf(choice: ToolChoice, strict: boolean): ToolChoiceFields["generation_config"]["tool_choice"] {
   if (choice === "auto") return strict ? "validated" : "auto";

@@ -29,13 +29,14 @@ import type { GoogleEvent, GoogleResponse } from "./wire.ts";
 export type {
   GenaiClient,
   GenaiModelParams,
+  GoogleAdapter,
   GoogleModelOptions,
   LegacyModelClient,
   LegacyModelParams,
 } from "./model.ts";
 export { resultContent } from "./messages.ts";
 export type { GoogleNative } from "./wire.ts";
-export type { GoogleToolChoiceOptions, GoogleToolsOptions } from "./schema.ts";
+export type { GoogleToolChoice, GoogleToolChoiceOptions, GoogleToolsOptions } from "./schema.ts";
 export type * from "./wire.ts";
 
 const reading = {

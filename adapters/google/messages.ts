@@ -23,7 +23,7 @@ import type {
  * call). Every signature stays on its part, ids are those of the wire, and parallel calls stay together: Gemini rejects
  * a history that separates them.
  */
-export function assistantMessage(turn: Turn): GoogleContent[] {
+export const assistantMessage = (turn: Turn): GoogleContent[] => {
   checkTurn(turn);
   const native = (turn.native ?? { parts: [], calls: [] }) as GoogleNative;
   // Calls with another turn index do not come from the wire: they were found in its text, or in another call.
@@ -45,7 +45,7 @@ export function assistantMessage(turn: Turn): GoogleContent[] {
   if (native.parts.length === 0 && turn.text !== "") parts.push({ text: turn.text });
   for (const call of calls.values()) parts.push(callPart(call, {}));
   return parts.length === 0 ? [] : [{ role: "model", parts }];
-}
+};
 
 /** The text in which calls were found, without them: the rest stays where it began. Signed text stays as it came. */
 function onlySaid(parts: readonly GooglePart[], said: string): GooglePart[] {

@@ -103,12 +103,10 @@ export interface GoogleToolsOptions extends ToolsOptions {
  *
  * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
  */
-export function tools(
-  source: ToolSource,
-  options: GoogleToolsOptions & { readonly dialect: "schema" },
-): GoogleSchemaTool[];
-export function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[];
-export function tools(source: ToolSource, options: GoogleToolsOptions = {}): GoogleTool[] | GoogleSchemaTool[] {
+export const tools: {
+  (source: ToolSource, options: GoogleToolsOptions & { readonly dialect: "schema" }): GoogleSchemaTool[];
+  (source: ToolSource, options?: GoogleToolsOptions): GoogleTool[];
+} = (source: ToolSource, options: GoogleToolsOptions = {}): any[] => {
   const { dialect = "json-schema" } = options;
   if (dialect !== "json-schema" && dialect !== "schema") {
     throw new TypeError(`dialect is "json-schema" or "schema", got ${JSON.stringify(dialect)}`);
@@ -127,7 +125,7 @@ export function tools(source: ToolSource, options: GoogleToolsOptions = {}): Goo
     }),
   });
   return functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
-}
+};
 
 export interface GoogleToolChoiceOptions {
   /** Nothing on this wire forbids several calls in one turn: `false` is ignored. */
@@ -138,22 +136,24 @@ export interface GoogleToolChoiceOptions {
   readonly dialect?: "json-schema" | "schema" | undefined;
 }
 
+/** Named, so that the declarations of the adapter do not name the SDKs, one of which may be missing. */
+export interface GoogleToolChoice {
+  (
+    choice: ToolChoice,
+    options: GoogleToolChoiceOptions & { readonly dialect: "schema" },
+  ): { toolConfig: LegacyToolConfig };
+  (choice: ToolChoice, options?: GoogleToolChoiceOptions): { toolConfig: ToolConfig };
+}
+
 /**
  * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`). An
  * optional call of some tools is mode `VALIDATED` with their names; `AUTO` takes no names.
  *
  * @throws TypeError when the choice is not valid, or requires one of no tools
  */
-export function toolChoice(
-  choice: ToolChoice,
-  options: GoogleToolChoiceOptions & { readonly dialect: "schema" },
-): { toolConfig: LegacyToolConfig };
-export function toolChoice(choice: ToolChoice, options?: GoogleToolChoiceOptions): { toolConfig: ToolConfig };
-export function toolChoice(choice: ToolChoice, options: GoogleToolChoiceOptions = {}): { toolConfig: any } {
-  return {
-    toolConfig: { functionCallingConfig: callingConfig(checkedChoice(choice, options), options.strict ?? false) },
-  };
-}
+export const toolChoice: GoogleToolChoice = (choice, options: GoogleToolChoiceOptions = {}): { toolConfig: any } => ({
+  toolConfig: { functionCallingConfig: callingConfig(checkedChoice(choice, options), options.strict ?? false) },
+});
 
 function callingConfig(
   choice: ToolChoice,

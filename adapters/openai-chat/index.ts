@@ -5,7 +5,7 @@ import type {
   ChatCompletionChunk,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import { defineAdapter, type StreamSource, type ParserSink } from "../../src/adapter.ts";
+import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type Reading, type ReadOptions } from "../../src/read/index.ts";
 import { namespaced } from "../../src/tool/names.ts";
@@ -25,7 +25,7 @@ import { ChatParser, type ChatParserOptions } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
 
-export type { ChatClient, ChatModelOptions, ChatModelParams } from "./model.ts";
+export type { ChatAdapter, ChatClient, ChatModelOptions, ChatModelParams } from "./model.ts";
 export { wireId, type AssistantMessageOptions } from "./messages.ts";
 export type { ChatParserOptions } from "./parser.ts";
 export type { ToolChoiceOptions, ToolChoiceParams } from "./schema.ts";
@@ -78,7 +78,7 @@ export const openaiChat = defineAdapter({
     readTurn(reading(options), source, options),
   /** The same for a response that was not streamed. */
   parse: <T extends Tool = Tool>(response: ChatResponse, options: ChatReadOptions<T> = {}) =>
-    parseResponse<ChatEvent | ChatResponse, T>(reading(options), response, options),
+    parseResponse<ParserEvent, T>(reading(options), response, options),
   assistantMessage,
   /** The result of one call: text as it is, anything else, and blank text, as JSON; `undefined` becomes `null`. */
   toolResult,
@@ -110,14 +110,17 @@ export const openaiChat = defineAdapter({
   },
 });
 
-function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser {
+/** Text is `[DONE]`, or what is no JSON. */
+type ParserEvent = ChatEvent | ChatResponse | string;
+
+function createParser(sink: ParserSink, options?: ChatParserOptions): Parser<ParserEvent> {
   return new ChatParser(sink, options);
 }
 
 /** What nearly every stream is read with. */
 const firstChoice = { name: "openai-chat", toolName, namespaced, uniqueIds, parser: createParser };
 
-function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> {
+function reading(options: ChatParserOptions): Reading<ParserEvent> {
   if (options.choice === undefined) return firstChoice;
   return { ...firstChoice, parser: (sink: ParserSink) => createParser(sink, options) };
 }

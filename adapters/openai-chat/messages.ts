@@ -27,10 +27,10 @@ export interface AssistantMessageOptions {
  * The turn as the message that goes back: one, or none for an empty turn. Ids and extras (`extra_content`) are as they
  * came; every call is in it, since every call gets a result.
  */
-export function assistantMessage(
+export const assistantMessage = (
   turn: Turn,
   { reasoning = true }: AssistantMessageOptions = {},
-): ChatCompletionMessageParam[] {
+): ChatCompletionMessageParam[] => {
   checkTurn(turn);
   const native = (turn.native ?? {}) as NativeMessage;
   const legacy = turn.calls.find(isLegacy);
@@ -52,7 +52,7 @@ export function assistantMessage(
   const extras: Partial<NativeMessage> = reasoning ? reasoningOf(native) : {};
   if (native.extra_content !== undefined) extras.extra_content = native.extra_content;
   return [Object.assign(message, extras)];
-}
+};
 
 /**
  * Text of a turn as a message without its calls. With its reasoning, since DeepSeek rejects the whole history for one

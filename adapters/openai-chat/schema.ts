@@ -16,7 +16,7 @@ export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 }
  * The tools as `chat.completions.create()` takes them. A tool whose input is a string (not an object) becomes a custom
  * tool: the model writes free text, without JSON around it.
  */
-export function tools(source: ToolSource, options?: ToolsOptions): ChatCompletionTool[] {
+export const tools = (source: ToolSource, options?: ToolsOptions): ChatCompletionTool[] => {
   return lowerTools<ChatCompletionTool>(source, {
     adapter: "openai-chat",
     toolName,
@@ -26,7 +26,7 @@ export function tools(source: ToolSource, options?: ToolsOptions): ChatCompletio
     options,
     make: toolParam,
   });
-}
+};
 
 function toolParam(tool: Tool, { name, schema, strict }: LoweredTool): ChatCompletionTool {
   const isCustom = isFreeText(schema);
@@ -55,13 +55,13 @@ export interface ToolChoiceOptions {
  *
  * @throws TypeError if the choice is invalid, or requires one of no tools.
  */
-export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}): ToolChoiceParams {
+export const toolChoice = (choice: ToolChoice, options: ToolChoiceOptions = {}): ToolChoiceParams => {
   const { parallel } = options;
   return {
     tool_choice: choiceParam(choice, options),
     ...(parallel !== undefined && { parallel_tool_calls: parallel }),
   };
-}
+};
 
 function choiceParam(wanted: ToolChoice, options: ToolChoiceOptions): ChatCompletionToolChoiceOption {
   const choice = checkedChoice(wanted, options);

@@ -20,7 +20,7 @@ import { ResponsesParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { StreamedEvent, WholeResponse, WireEvent, WireResponse } from "./wire.ts";
 
-export type { ResponsesClient, ResponsesModelParams } from "./model.ts";
+export type { ResponsesAdapter, ResponsesClient, ResponsesModelParams } from "./model.ts";
 export { resultContent, type ResultParts } from "./messages.ts";
 export type { ToolChoiceFields, ToolChoiceOptions } from "./schema.ts";
 export type { NativeItem, NativeTurn, StreamedEvent, WholeResponse } from "./wire.ts";

@@ -19,7 +19,7 @@ import type { NativeItem, NativeTurn, WireItem, WirePart } from "./wire.ts";
  * The turn as the input items that go back: the output as it came, with ids, reasoning and calls of every kind. For a
  * turn that failed: its text as far as it came, what else was complete, and every call, since every call gets a result.
  */
-export function assistantMessage(turn: Turn): ResponseInputItem[] {
+export const assistantMessage = (turn: Turn): ResponseInputItem[] => {
   checkTurn(turn);
   const native = (turn.native ?? { items: [] }) as NativeTurn;
   const calls = new Map<unknown, ToolCall>(turn.calls.map((call) => [call.metadata["item"] ?? call, call]));
@@ -48,7 +48,7 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
   // The API rejects reasoning without the item that it led to; a turn that was cut may end with it.
   while (items.at(-1)?.type === "reasoning") items.pop();
   return items as unknown as ResponseInputItem[];
-}
+};
 
 /**
  * An item of a failed turn, which the API may not have stored: it looks items up by their ids, and refuses this and

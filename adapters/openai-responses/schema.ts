@@ -32,7 +32,7 @@ export const toolName: (name: string) => string = safeToolName({ allowed: /[a-zA
  *
  * @throws ToolError `schema_loss` with `onLoss: "throw"`; `duplicate_tool` if two names map to the same one
  */
-export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool | CustomTool)[] {
+export const tools = (source: ToolSource, options?: ToolsOptions): (FunctionTool | CustomTool)[] => {
   return lowerTools<FunctionTool | CustomTool>(source, {
     adapter: "openai-responses",
     toolName,
@@ -59,7 +59,7 @@ export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool
       };
     },
   });
-}
+};
 
 /** What would make the schema of an input fail the request, in any place. */
 const outputRewrites = [keepLocalRefs, functionPatterns(), listedItemsToPrefixItems];
@@ -82,13 +82,13 @@ export interface ToolChoiceOptions {
  *
  * @throws TypeError if the choice is invalid, or requires one of no tools.
  */
-export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}): ToolChoiceFields {
+export const toolChoice = (choice: ToolChoice, options: ToolChoiceOptions = {}): ToolChoiceFields => {
   const { parallel } = options;
   return {
     tool_choice: choiceOf(choice, options),
     ...(parallel !== undefined && { parallel_tool_calls: parallel }),
   };
-}
+};
 
 function choiceOf(wanted: ToolChoice, options: ToolChoiceOptions): ToolChoiceFields["tool_choice"] {
   const choice = checkedChoice(wanted, options);
