@@ -17,7 +17,7 @@ export function runOpen(conversationId: string): ToolError {
 export function busy(conversationId: string): ToolError {
   return new ToolError(
     "run_busy",
-    `Another process, or another call, works on conversation ${conversationId} now. Nothing was changed. Hand results in with provideToolResult(), wait with whenBusy: "wait", or try again when it is done.`,
+    `Another process, or another call, works on conversation ${conversationId} now, or died less than leaseMs ago. Nothing was changed. Hand results in with provideToolResult(), wait with whenBusy: "wait", or try again when it is done.`,
   );
 }
 

@@ -328,7 +328,10 @@ describe("a conversation that is at work", () => {
     const store = memoryStore();
     const begun = await Checkpoint.create(store, 60_000, { conversationId, runId: "run_1", wire: "openai-chat" });
     const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store });
-    await expect(orchestrator.run({ conversationId, input })).rejects.toMatchObject({ code: "run_busy" });
+    await expect(orchestrator.run({ conversationId, input })).rejects.toMatchObject({
+      code: "run_busy",
+      message: expect.stringContaining("now, or died less than leaseMs ago. Nothing was changed."),
+    });
     await begun.append({ kind: "input", runId: "run_1", at: Date.now(), messages: [] });
     await begun.release({ status: "error", error: { code: "aborted", message: "" } });
     const taken = await Checkpoint.take(store, 60_000, (await readRun(store, conversationId))!);
