@@ -62,7 +62,7 @@ export class Fence {
     if (code === BACKTICK) this.#ticks++;
     else {
       this.#endTicks();
-      if (isWord(code) ? this.#info === "nothing" : code !== RETURN) this.#info = isWord(code) ? "word" : "text";
+      if (this.#info !== "text" && code !== RETURN) this.#info = isWord(code) ? "word" : "text";
     }
     if (this.#line === "rest") return;
     if (this.#line !== "run" && this.#line !== "info") this.#seeIndent(code);
