@@ -90,13 +90,16 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
    *
    * @param turnId default: whichever was lost before this process took the run
    */
-  async function dropLost(turnId = checkpoint.head.runId): Promise<void> {
-    const { runId } = checkpoint.head;
-    if (approvals === undefined || checkpoint.rows.length === 0 || openTurn(checkpoint.rows) !== undefined) return;
-    for (const { invocationId } of await approvals.list({ runId, status: "pending" })) {
-      // The application may have asked something about the run, too.
-      if (invocationId.startsWith(`${turnId}-`)) await approvals.withdraw?.(runId, invocationId);
-    }
+  function dropLost(turnId = checkpoint.head.runId): Promise<void> {
+    const { rows, head } = checkpoint;
+    return quietly(async () => {
+      if (rows.length === 0 || openTurn(rows) !== undefined) return;
+      const asked = await approvals?.list({ runId: head.runId, status: "pending" });
+      for (const { invocationId } of asked ?? []) {
+        // The application may have asked something about the run, too.
+        if (invocationId.startsWith(`${turnId}-`)) await approvals!.withdraw?.(head.runId, invocationId);
+      }
+    });
   }
 
   /** Abandons the open calls. @returns the row with which the conversation continues without them, if there are any */
@@ -185,15 +188,13 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     const isKept = isAborted(row) ? row.calls.some(isHandedOut) : row.calls.length > 0;
     // A turn that is not kept never happened: answers to its calls answer something that nobody will ask about.
     const isNone = error !== undefined && !isKept;
+    const lost = isNone && { lostUsage: addUsage(head.lostUsage, row.usage) };
+    const change = { used: use, requestId: row.requestId ?? null, ...lost };
     if (isNone) {
       inbox.forget(conversationId);
       await Promise.all(early);
-      await quietly(() => dropLost(turnId));
-    }
-    const lost = isNone && { lostUsage: addUsage(head.lostUsage, row.usage) };
-    const change = { used: use, requestId: row.requestId ?? null, ...lost };
-    if (isNone && isAborted(row)) return { ...aborted(signal), row: seen, change };
-    if (isNone) {
+      await dropLost(turnId);
+      if (isAborted(row)) return { ...aborted(signal), row: seen, change };
       // Without calls there is nothing the model needs to hear of.
       if (!isAnswered || ++attempt > maxCutTurns) return { status: "error", error, row: seen, change };
       await checkpoint.commit(change);

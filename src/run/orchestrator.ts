@@ -1,5 +1,4 @@
 import { isToolError } from "../errors.ts";
-import { quietly } from "../execute/quietly.ts";
 import { parseJson } from "../json/parse.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -227,7 +226,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     let stop: Stop;
     let hasBegun = false;
     try {
-      await quietly(() => loop.dropLost());
+      await loop.dropLost();
       await prepare(loop, tell);
       hasBegun = true;
       const feed = isHeard ? await followEvents(executor, checkpoint.head.runId, tell) : undefined;
