@@ -78,7 +78,7 @@ export const assistantMessage = (turn: Turn): AssistantMessage[] => {
  */
 export const container = (turn: Turn): { container?: string } => {
   const { container: id } = (turn.native ?? {}) as Partial<AnthropicRecord>;
-  return id === undefined ? {} : { container: id };
+  return { ...(id !== undefined && { container: id }) };
 };
 
 type Block = BlockRecord["block"];
