@@ -128,8 +128,8 @@ export const toolChoice = (
 ): { tool_choice: WireToolChoice } => {
   const tool_choice = wireChoice(checkedChoice(choice, options));
   const { parallel = true } = options;
-  if (parallel || tool_choice.type === "none") return { tool_choice };
-  return { tool_choice: { ...tool_choice, disable_parallel_tool_use: true } };
+  const isAlone = !parallel && tool_choice.type !== "none";
+  return { tool_choice: { ...tool_choice, ...(isAlone && { disable_parallel_tool_use: true }) } };
 };
 
 function wireChoice(choice: ToolChoice): WireToolChoice {
