@@ -23,6 +23,16 @@ function turnOf(text: string): Row {
   return { kind: "turn", turnId: "run_1-1-1-0", ...time, messages: [], text, calls: [], finishReason: "stop" };
 }
 
+/** A store that nothing about runs reaches while its wire is cut. */
+function cuttable(inner: Store) {
+  const wire = { isCut: false };
+  const put: Store["put"] = async (...args) => {
+    if (wire.isCut && args[0].startsWith("run/")) throw new ToolError("store_failed", "No answer.");
+    return inner.put(...args);
+  };
+  return { store: { ...inner, put } satisfies Store, wire };
+}
+
 describe("a lease", () => {
   it("that is over lets nobody write over a row of the one who came after", async () => {
     const store = memoryStore();
@@ -161,20 +171,13 @@ describe("a lease", () => {
 
 it("a process that has lost its run goes on to see it through", async () => {
   const inner = memoryStore();
-  let isCut = false;
-  const store: Store = {
-    ...inner,
-    put: async (...args) => {
-      if (isCut && args[0].startsWith("run/")) throw new ToolError("store_failed", "No answer.");
-      return inner.put(...args);
-    },
-  };
+  const { store, wire } = cuttable(inner);
   const calls = [{ name: "ask" }];
   const process = (own: Store, ...turns: Parameters<typeof scripted>) =>
     new Orchestrator({ model: scripted(...turns), tools: [external("ask")], store: own, leaseMs: 60 });
   const asked = Promise.withResolvers<void>();
   const silent = () => {
-    isCut = true;
+    wire.isCut = true;
     asked.resolve();
     return { calls, pauseMs: 60_000 };
   };
@@ -190,21 +193,14 @@ it("a process that has lost its run goes on to see it through", async () => {
   await asked.promise;
   const going = await vi.waitFor(() => other.resume(conversationId), { interval: 20, timeout: 5_000 });
   expect(going.status).toBe("awaiting_tool_results");
-  isCut = false;
+  wire.isCut = false;
   await answer();
   expect(await seen).toMatchObject({ status: "completed", content: "Done." });
 });
 
 it("a process that has lost its run gives up no call of it, which the one that goes on executes", async () => {
   const inner = memoryStore();
-  let isCut = false;
-  const store: Store = {
-    ...inner,
-    put: async (...args) => {
-      if (isCut && args[0].startsWith("run/")) throw new ToolError("store_failed", "No answer.");
-      return inner.put(...args);
-    },
-  };
+  const { store, wire } = cuttable(inner);
   const { tool, inputs } = counted("pay");
   const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const process = (own: Store, authorize: Authorize, ...turns: Parameters<typeof scripted>) => {
@@ -216,10 +212,10 @@ it("a process that has lost its run gives up no call of it, which the one that g
   const second = process(inner, () => allowed.promise.then(allow), { text: "Done." });
   const lost = first.run({ conversationId, input: "Go" }).catch((error: unknown) => error);
   await asked.promise;
-  isCut = true;
+  wire.isCut = true;
   const going = vi.waitFor(() => second.resume(conversationId), { interval: 20, timeout: 5_000 });
   await vi.waitFor(async () => expect((await readRun(inner, conversationId))!.head.epoch).toBe(2), 5_000);
-  isCut = false;
+  wire.isCut = false;
   expect(await lost).toMatchObject({ code: "lease_lost" });
   allowed.resolve();
   expect(short((await going).messages as never)[2]).toBe('result({"ran":"pay","n":null})');
@@ -232,14 +228,13 @@ it.each<[string, Verdict, string]>([
 ])("no call is aborted as its run is lost while it starts: the process that goes on %s", async (_, verdict, result) => {
   const inner = memoryStore();
   const [started, lost] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  let isCut = false;
+  const { store: cut, wire } = cuttable(inner);
   const store: Store = {
     ...inner,
     put: async (...args) => {
-      if (isCut && args[0].startsWith("run/")) throw new ToolError("store_failed", "No answer.");
-      const entry = await inner.put(...args);
+      const entry = await cut.put(...args);
       if ((args[1] as { status?: unknown }).status !== "started") return entry;
-      isCut = true;
+      wire.isCut = true;
       started.resolve();
       await lost.promise;
       return entry;
@@ -261,7 +256,7 @@ it.each<[string, Verdict, string]>([
   await started.promise;
   const going = vi.waitFor(() => second.resume(conversationId), { interval: 20, timeout: 5_000 });
   await vi.waitFor(async () => expect((await readRun(inner, conversationId))!.head.epoch).toBe(2), 5_000);
-  isCut = false;
+  wire.isCut = false;
   expect(await losing).toMatchObject({ code: "lease_lost" });
   expect(short((await going).messages as never)[2]).toBe(result);
   expect(inputs).toHaveLength(verdict.decision === "allow" ? 1 : 0);
