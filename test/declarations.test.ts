@@ -83,6 +83,15 @@ it.each(wires)("%s says how it answers calls", (name) => {
     expect(declared).toMatch(new RegExp(`\\*/\\s+readonly ${member}:`));
 });
 
+// An editor shows what is said of an overload, not of the constant or the member that has it.
+it.each(["GoogleTools", "GoogleToolChoice"])("the overloads of %s say what they do", (name) => {
+  const [index, schema] = ["index", "schema"].map((file) =>
+    readFileSync(join(library, "dist/adapters/google", `${file}.d.ts`), "utf8"),
+  );
+  expect(index).toContain(`: import("./schema.ts").${name};`);
+  expect(schema).toMatch(new RegExp(`interface ${name} \\{\\s+/\\*\\*`));
+});
+
 /** As of a package of a monorepo: the types of what it exports are written down, with names that others can import. */
 it("what is made of an adapter can be exported from a package with declarations", async () => {
   const user = `

@@ -36,7 +36,7 @@ export type {
 } from "./model.ts";
 export { resultContent } from "./messages.ts";
 export type { GoogleNative } from "./wire.ts";
-export type { GoogleToolChoice, GoogleToolChoiceOptions, GoogleToolsOptions } from "./schema.ts";
+export type { GoogleToolChoice, GoogleToolChoiceOptions, GoogleTools, GoogleToolsOptions } from "./schema.ts";
 export type * from "./wire.ts";
 
 const reading = {

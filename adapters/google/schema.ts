@@ -97,16 +97,19 @@ export interface GoogleToolsOptions extends ToolsOptions {
   readonly dialect?: "json-schema" | "schema" | undefined;
 }
 
-/**
- * The tools as one `Tool` with all declarations; nothing for no tools, since an empty list is rejected.
- * `dialect: "schema"` gives the form of `@google/generative-ai`.
- *
- * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
- */
-export const tools: {
+/** Named, since what is said of overloads shows only where they are declared. */
+export interface GoogleTools {
+  /**
+   * The tools as one `Tool` with all declarations; nothing for no tools, since an empty list is rejected.
+   * `dialect: "schema"` gives the form of `@google/generative-ai`.
+   *
+   * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
+   */
   (source: ToolSource, options: GoogleToolsOptions & { readonly dialect: "schema" }): GoogleSchemaTool[];
   (source: ToolSource, options?: GoogleToolsOptions): GoogleTool[];
-} = (source: ToolSource, options: GoogleToolsOptions = {}): any[] => {
+}
+
+export const tools: GoogleTools = (source, options: GoogleToolsOptions = {}): any[] => {
   const { dialect = "json-schema" } = options;
   if (dialect !== "json-schema" && dialect !== "schema") {
     throw new TypeError(`dialect is "json-schema" or "schema", got ${JSON.stringify(dialect)}`);
@@ -138,6 +141,12 @@ export interface GoogleToolChoiceOptions {
 
 /** Named, so that the declarations of the adapter do not name the SDKs, one of which may be missing. */
 export interface GoogleToolChoice {
+  /**
+   * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`). An
+   * optional call of some tools is mode `VALIDATED` with their names; `AUTO` takes no names.
+   *
+   * @throws TypeError when the choice is not valid, or requires one of no tools
+   */
   (
     choice: ToolChoice,
     options: GoogleToolChoiceOptions & { readonly dialect: "schema" },
@@ -145,12 +154,6 @@ export interface GoogleToolChoice {
   (choice: ToolChoice, options?: GoogleToolChoiceOptions): { toolConfig: ToolConfig };
 }
 
-/**
- * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`). An
- * optional call of some tools is mode `VALIDATED` with their names; `AUTO` takes no names.
- *
- * @throws TypeError when the choice is not valid, or requires one of no tools
- */
 export const toolChoice: GoogleToolChoice = (choice, options: GoogleToolChoiceOptions = {}): { toolConfig: any } => ({
   toolConfig: { functionCallingConfig: callingConfig(checkedChoice(choice, options), options.strict ?? false) },
 });
