@@ -17,7 +17,7 @@ export class Fence {
   #item = -1;
   #run = 0;
   #char = 0;
-  /** The open fence: its character and length, and whether it began behind text and ends wherever its run comes again. */
+  /** The open fence: its character and length. One that began like inline code ends wherever its run comes. */
   #open: { readonly char: number; readonly run: number; readonly isInline?: boolean } | undefined;
   #last = 0;
   /** The length of the current run of ticks, and of the run that opened a code span. */
@@ -61,7 +61,7 @@ export class Fence {
     if (code === NEWLINE) return this.#endLine();
     if (code === BACKTICK) this.#ticks++;
     else {
-      this.#endTicks();
+      this.#endTicks(code);
       if (this.#info !== "text" && code !== RETURN) this.#info = isWord(code) ? "word" : "text";
     }
     if (this.#line === "rest") return;
@@ -128,13 +128,16 @@ export class Fence {
     return last === CORNER || last === CORNER + 2 ? last + 1 : 0;
   }
 
-  #endTicks(): void {
+  #endTicks(next = 0): void {
     if (this.#ticks === 0) return;
     if (this.#open?.isInline === true && this.#ticks === this.#open.run) {
       this.#open = undefined;
-      this.#codeTicks = 0;
-      this.#line = "rest";
-    } else if (this.#codeTicks === 0) {
+      // "```xml" that begins a line ends nothing: it begins a fence.
+      const isBegin = this.#line === "run" && isWord(next);
+      this.#codeTicks = isBegin ? 0 : this.#ticks;
+      if (!isBegin) this.#line = "rest";
+    }
+    if (this.#codeTicks === 0) {
       this.#codeTicks = this.#ticks;
       this.#info = "nothing";
       this.#hasMarker = false;
@@ -155,7 +158,9 @@ export class Fence {
     this.#guillemet = -1;
     const isRun = this.#run >= 3 && (this.#line === "run" || this.#line === "info");
     if (isRun) {
-      if (this.#open === undefined) this.#open = { char: this.#char, run: this.#run };
+      // With a marker on its line it is meant as inline code, and may end as that does.
+      const isInline = this.#codeTicks === this.#run;
+      if (this.#open === undefined) this.#open = { char: this.#char, run: this.#run, isInline };
       else if (this.#char === this.#open.char && this.#run >= this.#open.run) this.#open = undefined;
     }
     this.#line = "indent";
