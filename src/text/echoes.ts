@@ -2,7 +2,7 @@ import type { ParserSink } from "../adapter.ts";
 import { exceedsDepth, jsonIn, orderedText } from "../json/index.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 import { HeldCall, holdingSink, MAX_HELD, type HoldingSink } from "./held.ts";
-import { TEXT_TURN } from "./writer.ts";
+import { MADE_UP, TEXT_TURN } from "./writer.ts";
 
 const MAX_DEPTH = 1000;
 
@@ -51,11 +51,11 @@ export function dropEchoes(sink: ParserSink): HoldingSink {
   function end(): void {
     if (held.length === 0) return;
     // Where all of them were taken back, as thoughts, the server's call is the answer.
-    const left = written.every(isWithdrawn) ? [] : written.map((call) => ({ name: call.name, args: argsOf(call) }));
+    const left = written.every(isWithdrawn) ? [] : written.map(saidBy);
     const isEcho = (call: HeldCall): boolean => {
       const args = argsOf(call);
       const ofTool = left.filter(({ name }) => name === call.name);
-      const found = ofTool.find((one) => one.args === args) ?? (args === "{}" ? ofTool[0] : undefined);
+      const found = ofTool.find((one) => one.args === args) ?? ofTool.find((one) => args === "{}" || one.isMadeUp);
       if (args === undefined || found === undefined) return false;
       left.splice(left.indexOf(found), 1);
       return true;
@@ -64,6 +64,10 @@ export function dropEchoes(sink: ParserSink): HoldingSink {
   }
 
   return holdingSink(sink, { tool, end, giveUp: end });
+}
+
+function saidBy(call: HeldCall) {
+  return { name: call.name, args: argsOf(call), isMadeUp: call.chunks.some(({ error }) => error === MADE_UP) };
 }
 
 function isWithdrawn({ chunks }: HeldCall): boolean {

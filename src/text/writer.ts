@@ -30,7 +30,8 @@ export interface TextWriter extends BlockWriter {
 /** Keeps calls found in text apart from the native calls of the same message: no fragment of one joins the other. */
 export const TEXT_TURN = 1_000_000;
 
-const MADE_UP = "it follows a result that you wrote yourself; wait for the one of the tool";
+/** Why a call is refused as soon as it has a name: its arguments are not told. */
+export const MADE_UP = "it follows a result that you wrote yourself; wait for the one of the tool";
 
 /**
  * Writes calls as the chunks that every parser produces.

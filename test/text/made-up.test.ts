@@ -52,6 +52,17 @@ describe("a call behind a result that the model made up", () => {
     });
   });
 
+  it("is not run where the server sends the call as well", async () => {
+    const sent = ["Oslo", "Rome"].map((city, index) => {
+      return { index, id: `call_${index}`, function: { name: "get_weather", arguments: JSON.stringify({ city }) } };
+    });
+    const delta = { content: `${call("Oslo")}${result}${call("Rome")}`, tool_calls: sent };
+    const choice = { index: 0, delta, finish_reason: "tool_calls" };
+    const body = `data: ${JSON.stringify({ id: "1", model: "m", choices: [choice] })}\n\ndata: [DONE]\n\n`;
+    const stream = rescueTextCalls(openaiChat).read(new Response(body), { tools: sharedTools });
+    expect(outcomesOf(await stream.done())).toEqual(["Oslo", "invalid_call"]);
+  });
+
   it("is not run where all of it is in the reasoning", async () => {
     const chat = rescueTextCalls(openaiChat, { reasoning: true });
     const delta = { reasoning_content: `${call("Oslo")}${result}${call("Rome")}` };
