@@ -222,8 +222,11 @@ const MAX_CONTAINER_DEPTH = 128;
 
 function readContainer(given: string): unknown {
   if (exceedsDepth(given, MAX_CONTAINER_DEPTH)) return undefined;
-  let [text, value] = [given, jsonIn(given)];
-  if (value === undefined) value = jsonIn((text = withEscapes(given)));
+  return readExactly(given) ?? readExactly(withEscapes(given));
+}
+
+function readExactly(text: string): unknown {
+  const value = jsonIn(text);
   return value !== undefined && changedLiteral(text) === undefined ? value : undefined;
 }
 
