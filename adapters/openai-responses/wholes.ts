@@ -66,7 +66,7 @@ function nameOf({ wire: { type, id }, callId }: Item): string {
   return callId ? `${type} call ${callId}` : `${type} ${id}`;
 }
 
-/** What an item has in common with its whole if their ids differ: for a call its name and, if present, its input. */
+/** What an item has in common with its whole if their ids differ: its type, and the name and input of a call. */
 function kindOf(wire: WireItem, isWhole: boolean): string {
   return `${wire.type} ${wire.name} ${isWhole ? compact(inputOf(wire)) : ""}`;
 }
