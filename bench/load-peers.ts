@@ -16,10 +16,8 @@ export const files: readonly string[] = [
   "partial-json",
 ];
 
-/** Package to version, as package.json pins them, without the stand-ins for unpublished packages. */
-export const versions: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(manifest("package.json").dependencies).filter(([, version]) => !version.startsWith("file:")),
-);
+/** Package to version, as package.json pins them. */
+export const versions: Readonly<Record<string, string>> = manifest("package.json").dependencies;
 
 /** Whether every package is installed in the pinned version. */
 export function isInstalled(): boolean {
