@@ -2,7 +2,7 @@
  * What servers of this wire send, as far as it is read: every field may be missing, `null` or of another type, since
  * others speak OpenAI's wire, too (Azure, LM Studio, DeepSeek, GitHub Copilot, vLLM).
  *
- * @see https://platform.openai.com/docs/api-reference/responses-streaming (seen 2026-11, and the types of openai 7.57)
+ * @see https://platform.openai.com/docs/api-reference/responses-streaming (seen 2026-11, and the types of openai 7.59)
  */
 export interface WireEvent {
   readonly type?: string | null;
