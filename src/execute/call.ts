@@ -143,7 +143,7 @@ export class Call {
 
   async #end(version: number, row: ActionRow, cause?: unknown): Promise<Outcome | undefined> {
     if ((await this.put(row, version)) === undefined) return undefined;
-    if (version > 0 && this.approval === undefined) await this.#withdraw();
+    if (version > 0 && this.approval === undefined) await this.withdraw();
     this.invoked(version);
     return this.ended(row, undefined, cause);
   }
@@ -160,13 +160,13 @@ export class Call {
   }
 
   /** Nobody needs to decide about it any more. */
-  async #withdraw(): Promise<void> {
+  async withdraw(): Promise<void> {
     await quietly(() => this.deps.approvals?.withdraw?.(this.runId, this.use.invocationId));
   }
 
   /** It is on record already. The process that wrote it may have died before it withdrew the request, or told of it. */
   async replay(row: ActionRow, cause?: unknown): Promise<Outcome> {
-    if (row.attempts === 0) await this.#withdraw();
+    if (row.attempts === 0) await this.withdraw();
     this.catchUp(row);
     this.events.ended(row, undefined, true);
     return outcomeOf(this, row, { replayed: true, cause });

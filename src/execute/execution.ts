@@ -149,7 +149,11 @@ async function start(call: Call, judging: Promise<Permit | Outcome | undefined>)
   if (denial !== undefined) return call.deny(version, denial, planned);
   const entry = await call.put(startedRow(planned, call.lease(), request), version);
   if (entry === undefined) return undefined;
-  if (version === 0) call.invoked(0);
+  if (request === undefined) {
+    call.invoked(version);
+    // What was asked about another input, or for another definition, is not to run any more.
+    if (version > 0) await call.withdraw();
+  }
   if (call.isAborted) {
     // The signal fired during that write, and nothing was started.
     const back = await call.put(request === undefined ? { ...planned, unasked: true } : planned, entry.version);

@@ -710,6 +710,15 @@ describe("what changed since it was shown is asked again", () => {
     expect(await executor.action(outcome.actionId)).toMatchObject({ approvalId: null });
   });
 
+  it("the arguments object, before it is approved, into what needs nobody: it runs, and nobody is asked any more", async () => {
+    const { use, executor, approvals, ran, events } = await pause({ needsApproval: ({ n }: any) => n === 1 });
+    use.input.n = 2;
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed" });
+    expect(ran.map(({ input }) => input)).toEqual([{ n: 2 }]);
+    expect(await approvals.list()).toMatchObject([{ status: "void", input: { n: 1 } }]);
+    expect(events.filter(({ type }) => type === "tool.invoked")).toHaveLength(1);
+  });
+
   it.each<[string, (input: any) => void, string]>([
     ["what its tool does not take", (input) => (input.n = "all"), "invalid_input"],
     ["what cannot be shown", (input) => (input.self = input), "not_serializable"],
