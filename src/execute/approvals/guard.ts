@@ -1,5 +1,12 @@
 import { MAX_TIMER_MS } from "../../time.ts";
-import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import {
+  aboveZero,
+  aFunction,
+  aRecord,
+  checkOptionNames,
+  fromZero,
+  type OptionNames,
+} from "../../tool/option-names.ts";
 import type { Redact } from "../summary.ts";
 import type { ApprovalService } from "./service.ts";
 import type { Principal } from "./types.ts";
@@ -49,10 +56,10 @@ const OPTIONS: OptionNames<GuardOptions> = {
   authenticate: true,
   origins: true,
   allowNoOrigin: true,
-  maxMessageBytes: true,
+  maxMessageBytes: aboveZero,
   allowAlways: true,
-  redact: true,
-  onError: true,
+  redact: aFunction,
+  onError: aFunction,
 };
 
 /** Default of `maxMessageBytes`. */
@@ -168,6 +175,13 @@ export interface RateLimit {
 }
 
 export const DEFAULT_RATE: RateLimit = { perSecond: 10, burst: 50 };
+
+/** What is no number would limit nothing. @throws TypeError */
+export function checkRate(name: string, rate: RateLimit): void {
+  aRecord(name, rate);
+  fromZero(`${name}.perSecond`, rate.perSecond);
+  aboveZero(`${name}.burst`, rate.burst);
+}
 
 /** A bucket that fills with time: each message takes one out. */
 export function createRateLimit({ perSecond, burst }: RateLimit) {

@@ -4,6 +4,7 @@ import { approvalFeed } from "./feed.ts";
 import {
   authenticated,
   checkGuard,
+  checkRate,
   createRateLimit,
   DEFAULT_RATE,
   feedQuery,
@@ -46,7 +47,7 @@ export interface ApprovalHandlerOptions extends GuardOptions {
  * export default { fetch: handle };
  */
 export function approvalHandler(options: ApprovalHandlerOptions): (request: Request) => Promise<Response> {
-  checkGuard("approvalHandler", options, { path: true, rateLimit: true, keepAliveMs: checkMs });
+  checkGuard("approvalHandler", options, { path: true, rateLimit: checkRate, keepAliveMs: checkMs });
   const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways } = options;
   const { maxMessageBytes = MAX_MESSAGE_BYTES, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);

@@ -1,7 +1,9 @@
 import { checkMs } from "../../time.ts";
+import { aboveZero } from "../../tool/option-names.ts";
 import {
   authenticated,
   checkGuard,
+  checkRate,
   createRateLimit,
   DEFAULT_RATE,
   feedQuery,
@@ -80,8 +82,8 @@ export interface ApprovalSockets {
  */
 export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSockets {
   checkGuard("approvalSockets", options, {
-    rateLimit: true,
-    maxBufferedBytes: true,
+    rateLimit: checkRate,
+    maxBufferedBytes: aboveZero,
     pingMs: checkMs,
     closeMs: checkMs,
   });

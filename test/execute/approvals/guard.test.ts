@@ -6,7 +6,7 @@ import { memoryStore } from "../../../src/store/index.ts";
 describe.each([
   ["approvalSockets", approvalSockets],
   ["approvalHandler", approvalHandler],
-] as const)("%s says at once what would refuse or hide everything", (_, make: (options: any) => unknown) => {
+] as const)("%s says at once what would refuse, hide or let in everything", (_, make: (options: any) => unknown) => {
   const store = memoryStore();
   const good = {
     service: new ApprovalService({ store, mayDecide: () => true }),
@@ -23,6 +23,11 @@ describe.each([
     ["an origin that no browser says", { origins: ["https://App.example:443"] }, /no slash behind it/],
     ["an origin without a scheme", { origins: ["app.example"] }, /no slash behind it/],
     ["origins that are one text", { origins: "https://app.example" }, /origins/],
+    ["a limit that is no number", { maxMessageBytes: "64 KiB" }, /maxMessageBytes is a number above 0, got 64 KiB/],
+    ["a rate without a burst", { rateLimit: { perSecond: 10 } }, /rateLimit\.burst is a number above 0, got undefined/],
+    ["a rate that is a number", { rateLimit: 10 }, /rateLimit is an object, got a number/],
+    ["a rate per minute", { rateLimit: { perMinute: 9, burst: 9 } }, /rateLimit\.perSecond is a number from 0/],
+    ["a redaction that is none", { redact: ["card"] }, /redact is a function/],
   ])("%s", (__, change, message) => {
     expect(() => make({ ...good, ...change })).toThrow(TypeError);
     expect(() => make({ ...good, ...change })).toThrow(message);
@@ -40,6 +45,12 @@ describe.each([
     const origins = ["https://a.example", "http://localhost:5173", "chrome-extension://abcdef", "null"];
     expect(() => make({ ...good, origins })).not.toThrow();
   });
+});
+
+it("what may wait for a client that does not read has a limit", () => {
+  const service = new ApprovalService({ store: memoryStore(), mayDecide: () => true });
+  const options: any = { service, authenticate: () => undefined, origins: [], maxBufferedBytes: "1 MiB" };
+  expect(() => approvalSockets(options)).toThrow("maxBufferedBytes is a number above 0, got 1 MiB.");
 });
 
 it("nobody is known by an empty name", async () => {
