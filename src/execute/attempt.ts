@@ -63,7 +63,6 @@ export function runHandler(run: HandlerRun): RunningHandler {
   let giveUp!: (code: "timeout" | "aborted" | "lost", cause: unknown) => void;
   const givenUp = new Promise<HandlerEnd>((resolve) => {
     giveUp = (code, cause) => {
-      if (controller.signal.aborted) return;
       resolve({ ok: false, code, cause });
       controller.abort(cause);
     };
@@ -73,9 +72,7 @@ export function runHandler(run: HandlerRun): RunningHandler {
   const stopTimer = timeoutMs === undefined ? () => {} : startTimer(timeoutMs, onTimeout);
   signal?.addEventListener("abort", onAbort);
 
-  let isOver = false;
   const ended = attempts(run, controller.signal).then((end) => {
-    isOver = true;
     // The handler merely reacting to our own abort is not worth reporting.
     const isHeard = !end.ok && end.cause === controller.signal.reason;
     if (controller.signal.aborted && !isHeard) run.onLate?.(end);
@@ -84,12 +81,12 @@ export function runHandler(run: HandlerRun): RunningHandler {
   const first = Promise.race([ended, givenUp]).finally(() => {
     stopTimer();
     signal?.removeEventListener("abort", onAbort);
+    // The signal of a handler that has ended does not fire.
+    giveUp = () => {};
   });
   return {
     ended: first,
-    lose: () => {
-      if (!isOver) giveUp("lost", new ToolError("aborted", "Another process has taken over."));
-    },
+    lose: () => giveUp("lost", new ToolError("aborted", "Another process has taken over.")),
   };
 }
 

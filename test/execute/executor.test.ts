@@ -1041,6 +1041,12 @@ describe("time", () => {
       0,
       { type: "tool.late", result: "failed", errorMessage: "late" },
     ],
+    [
+      "a late failure of what may be tried again",
+      () => Promise.reject(new Error("late")),
+      1,
+      { type: "tool.late", result: "failed", errorMessage: "late" },
+    ],
   ])("%s is an event and changes nothing", async (_, end, retries, event) => {
     let go!: () => void;
     const { tool } = counted({
@@ -1216,13 +1222,16 @@ describe("time", () => {
     expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "failed", attempts });
   });
 
-  it("leaves nothing with the caller's signal, which may be that of many calls", async () => {
+  it("leaves nothing with the caller's signal, which may be that of many calls, and no timer", async () => {
     const { signal } = new AbortController();
-    const { tool } = counted({ undo: () => {} });
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+    const before = timers();
+    const { tool } = counted({ undo: () => {}, timeoutMs: 60_000 });
     const { executor } = setup([tool], { authorize: allow });
     const outcomes = await executor.executeAll([useOf(tool), useOf(tool)], { ...RUN, signal });
     await executor.undo(outcomes[0]!.actionId, undefined, { signal });
     expect(getEventListeners(signal, "abort")).toEqual([]);
+    expect(timers()).toBe(before);
   });
 
   it("a handler that ends because it was told to is no late result, and its late progress is not told", async () => {

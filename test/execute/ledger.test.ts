@@ -433,6 +433,36 @@ describe("two processes and one call", () => {
     expect(signal!.aborted).toBe(true);
   });
 
+  it("the signal of a handler that has ended does not fire: not when its lease turns out to be lost, nor when its time is over", async () => {
+    let signal: AbortSignal | undefined;
+    let beats = 0;
+    const inner = memoryStore();
+    const store: Store = {
+      ...inner,
+      put: async (key, value, options) => {
+        if (key === "action/run/a" && signal !== undefined && beats++ === 0) {
+          await sleep(10);
+          const { lease: _, ...row } = value as any;
+          await inner.put(key, { ...row, status: "unknown", error: { code: "outcome_unknown", message: "?" } });
+        }
+        return inner.put(key, value, options);
+      },
+    };
+    const { tool } = counted({
+      timeoutMs: 100,
+      execute: async (_: unknown, context: any) => {
+        ({ signal } = context);
+        await until(() => beats > 0);
+      },
+    });
+    expect(await setup([tool], { store, leaseMs: 30 }).executor.execute(call(tool), RUN)).toMatchObject({
+      status: "unknown",
+      replayed: true,
+    });
+    await sleep(120);
+    expect(signal!.aborted).toBe(false);
+  });
+
   it("an end between the look at the record and the watch over it is not missed", async () => {
     const store = memoryStore();
     const { tool } = counted({ execute: () => new Promise(() => {}) });
