@@ -1293,6 +1293,17 @@ describe("progress", () => {
     expect(events.at(-1)!.type).toBe("tool.completed");
   });
 
+  it("that is waited for is told, however much it is", async () => {
+    const { tool } = counted({
+      execute: async function* () {
+        for (let n = 0; n < 150; n++) yield n;
+      },
+    });
+    const { executor, types } = setup([tool]);
+    await executor.execute(useOf(tool), RUN);
+    expect(types().filter((type) => type === "tool.progress")).toHaveLength(150);
+  });
+
   it("that nobody waits for is bounded", async () => {
     const { tool } = counted({
       execute: (_: unknown, { progress }: any) => {
@@ -1420,6 +1431,24 @@ describe("events", () => {
       const types = events.filter(({ invocationId }) => invocationId === id).map(({ type }) => type);
       expect(types).toEqual(["tool.invoked", "tool.started", "tool.completed"]);
     }
+  });
+
+  it("are told by the next who asks, as the record says it, where the process died before it told of an end", async () => {
+    let isDead = false;
+    const shared = memoryStore();
+    const store = failing(shared, (verb, key) => {
+      if (isDead && verb === "put" && key.startsWith("event/")) return new Promise(() => {});
+    });
+    const { tool } = counted({ execute: () => sleep(20).then(() => void (isDead = true)) });
+    const again = () => useOf(tool, {}, { invocationId: "a" });
+    void setup([tool], { store }).executor.execute(again(), RUN);
+    const { executor } = setup([tool], { store: shared });
+    await until(async () => (await executor.action("run/a"))?.status === "done");
+    await executor.execute(again(), RUN);
+    const { startedAt, endedAt } = (await executor.action("run/a"))!;
+    const events = await executor.events("run");
+    expect(events.map(({ type }) => type)).toEqual(["tool.invoked", "tool.started", "tool.completed"]);
+    expect(events.at(-1)).toMatchObject({ durationMs: endedAt! - startedAt!, outputSummary: "null" });
   });
 
   it("can be numbered by the process alone", async () => {

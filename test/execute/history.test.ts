@@ -143,6 +143,25 @@ describe("maxCallsPerRun", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it("the place of a call that was given back as it began is that call's, whatever came in between", async () => {
+    const { tool, ran } = counted({ maxCallsPerRun: 2 });
+    const store = memoryStore();
+    const lost = new AbortController();
+    const losing = failing(store, (verb, key) => {
+      if (verb === "put" && key === "action/run/a") lost.abort(new ToolError("lease_lost", "Another process goes on."));
+    });
+    const again = () => useOf(tool, {}, { invocationId: "a" });
+    const first = setup([tool], { store: losing }).executor.execute(again(), { ...RUN, signal: lost.signal });
+    expect(await first).toMatchObject({ status: "failed", recorded: false, error: { code: "aborted" } });
+    const { executor } = setup([tool], { store });
+    expect(await executor.action("run/a")).toMatchObject({ status: "planned", startedAt: null });
+    for (const use of [useOf(tool), again()]) {
+      expect(await executor.execute(use, RUN)).toMatchObject({ status: "completed" });
+    }
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ reason: "too_many_calls" });
+    expect(ran).toHaveLength(2);
+  });
+
   it("a call that another process has begun is not counted twice", async () => {
     const { tool } = counted({ maxCallsPerRun: 9 });
     const { executor, store } = setup([tool]);

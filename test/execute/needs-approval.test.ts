@@ -88,7 +88,7 @@ describe("a call that needs approval", () => {
     const { tool, ran } = refund();
     const { executor, approvals, events } = setupWithApprovals([tool], { waitForApproval: false });
     const again = (invocationId: string) => tool.use({ n: 1 }, { invocationId });
-    for (const id of ["a", "b"]) await executor.execute(again(id), RUN);
+    for (const id of ["a", "b", "c"]) await executor.execute(again(id), RUN);
     const [first, second] = await approvals.list();
     await approvals.decide(first!.id, { decision: "deny", reason: "too much" });
     const denied = {
@@ -105,8 +105,11 @@ describe("a call that needs approval", () => {
       "tool.denied",
     ]);
     await approvals.decide(second!.id, APPROVE);
-    const given = await executor.execute(again("b"), { ...RUN, abandon: true });
-    expect(given).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    for (const id of ["b", "c"]) {
+      const given = await executor.execute(again(id), { ...RUN, abandon: true });
+      expect(given).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    }
+    expect((await approvals.list()).map(({ status }) => status)).toEqual(["denied", "approved", "void"]);
     expect(ran).toEqual([]);
   });
 
@@ -410,7 +413,10 @@ describe("a call that needs approval", () => {
     await approvals.decide(paused.approval.id, DENY, { id: "boss" });
     expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "denied", reason: "approval_denied" });
     expect(use.error).toMatchObject({ code: "denied", message: "refund was denied by a person: too much" });
-    expect(events.at(-1)).toMatchObject({ type: "tool.denied", reason: "approval_denied", decidedBy: "boss" });
+    expect(events.slice(-2)).toMatchObject([
+      { type: "approval.decided", decision: "denied", decidedBy: "boss", reason: "too much" },
+      { type: "tool.denied", reason: "approval_denied", decidedBy: "boss" },
+    ]);
     expect(ran).toHaveLength(0);
   });
 

@@ -185,6 +185,24 @@ describe("openTelemetry()", () => {
     expect(spans()).toHaveLength(3);
   });
 
+  it("makes one span of a call that an 'always' lets through", async () => {
+    const { telemetry } = sdk();
+    let open = 0;
+    const begin: Telemetry["begin"] = (call, after) => {
+      const span = telemetry.begin(call, after);
+      open++;
+      return { ...span, end: (...args) => (open--, span.end(...args)) };
+    };
+    const { tool } = counted({ needsApproval: true });
+    const { executor, approvals } = setupWithApprovals([tool], { telemetry: { begin }, waitForApproval: false });
+    const use = useOf(tool);
+    const paused = await executor.execute(use, RUN);
+    await approvals.decide(paused.approval!.id, { decision: "approve", always: {} });
+    await executor.execute(use, RUN);
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "completed" });
+    expect(open).toBe(0);
+  });
+
   it("makes a span of a call that is taken over from a dead process", async () => {
     const { telemetry, spans } = sdk();
     const store = memoryStore();
