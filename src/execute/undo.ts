@@ -120,13 +120,11 @@ export class Undoer {
     if (tool?.undo === undefined) {
       return whyNot(row, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
     }
-    const isAborted = () => options.signal?.aborted === true;
-    if (isAborted()) return aborted(row);
     const by = principal?.id ?? null;
     const lease = { owner: crypto.randomUUID(), until: Date.now() + this.#deps.leaseMs };
     const held = await this.#put(entry, { ...undo, state: "undoing", by, lease });
     if (held === undefined) return undefined;
-    if (isAborted()) {
+    if (options.signal?.aborted === true) {
       // The signal fired during that write, and nothing was started.
       return (await this.#put(held, undo)) && aborted(row);
     }

@@ -228,6 +228,24 @@ describe("execute()", () => {
     });
   });
 
+  it("takes a handler's word for it that nobody knows the outcome, and runs it no more", async () => {
+    const { tool, ran } = counted({
+      effect: "idempotent",
+      execute: () => Promise.reject(new ToolError("outcome_unknown", "The worker is gone.")),
+    });
+    const { executor, events } = setup([tool]);
+    const again = () => executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
+    const unknown = {
+      status: "unknown",
+      error: { code: "outcome_unknown", message: "act: The worker is gone." },
+      attempts: 1,
+    };
+    expect(await again()).toMatchObject({ ...unknown, replayed: false });
+    expect(await again()).toMatchObject({ ...unknown, replayed: true });
+    expect(ran).toHaveLength(1);
+    expect(events.at(-1)).toMatchObject({ type: "tool.failed", errorCode: "outcome_unknown" });
+  });
+
   it.each([0, 1])("fails for a handler that throws what throws when it is looked at (%i retries)", async (retries) => {
     const execute = () => {
       const { proxy, revoke } = Proxy.revocable({}, {});

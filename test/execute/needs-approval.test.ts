@@ -343,6 +343,7 @@ describe("a call that needs approval", () => {
     [{}, { message: "Run act with {}?", isDefaultMessage: true }],
     [{ approvalMessage: () => "" }, { message: "Run act with {}?", isDefaultMessage: true }],
     [{ approvalMessage: () => Promise.reject(new Error("no")) }, { isDefaultMessage: true }],
+    [{ approvalMessage: ({ order }: any) => order.id }, { message: "Run act with {}?", isDefaultMessage: true }],
     [{ approvalMessage: "Run act with {}?" }, { message: "Run act with {}?", isDefaultMessage: false }],
   ])("of a tool with %o says whether its question is the default one", async (change, expected) => {
     const { tool } = counted({ needsApproval: true, ...change });

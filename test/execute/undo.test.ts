@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ToolExecutor, type Outcome } from "../../src/execute/index.ts";
-import { defineTool, ToolError } from "../../src/index.ts";
+import { defineTool, ToolError, type Tool } from "../../src/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { misread } from "../misread.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
@@ -277,6 +277,21 @@ describe("undo()", () => {
     const { actionId } = await executor.execute(useOf(add, { n: 1 }), { ...RUN, ...context });
     expect(await executor.undo(actionId)).toMatchObject({ status: "refused", error: { code: "not_undoable" } });
     expect(undone).toHaveLength(0);
+  });
+
+  it.each<[string, (add: Tool) => Tool[]]>([
+    ["not have its tool", () => []],
+    ["have its tool without an undo", (add) => [counted({ name: add.name }).tool]],
+  ])("is refused by processes that do %s, and left to those that can", async (_, toolsOf) => {
+    const { undone, add } = shelf();
+    const { executor, store } = setup([add]);
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    expect(await setup(toolsOf(add), { store }).executor.undo(actionId)).toMatchObject({
+      status: "refused",
+      error: { code: "not_undoable", message: `Here is no tool ${add.name} with an undo function.` },
+    });
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+    expect(undone).toHaveLength(1);
   });
 
   it.each(["nowhere", "run/b", "../action", "__proto__", "run%2Fa", "é", "a b", "x\n"])(
