@@ -126,6 +126,22 @@ describe("a call whose process died in the handler", () => {
     },
   );
 
+  it.each([
+    ["write", "unknown", ["tool.invoked", "tool.started", "tool.failed"]],
+    ["read", "completed", ["tool.invoked", "tool.started", "tool.started", "tool.completed"]],
+  ] as const)("before it had told of anything is told of as a whole: a %s", async (effect, status, told) => {
+    const store = memoryStore();
+    const isEvent = (verb: string, key: string) => verb === "put" && key.startsWith("event/");
+    await died(
+      failing(store, (verb, key) => (isEvent(verb, key) ? new Promise(() => {}) : undefined)),
+      { effect },
+    );
+    const { executor, types } = setup([counted({ effect }).tool], { store });
+    const use = call(counted({ effect }).tool);
+    expect(await executor.execute(use, RUN)).toMatchObject({ status, replayed: false });
+    expect(types()).toEqual(told);
+  });
+
   it("is asked for its outcome where its tool can say it, and never begun again", async () => {
     const store = memoryStore();
     await died(store, { effect: "write", needsApproval: true });
@@ -497,16 +513,20 @@ describe("two processes and one call", () => {
     expect(slow.ran).toHaveLength(1);
   });
 
-  it("waiting for another one ends with the caller's signal", async () => {
+  it.each<[string, () => object]>([
+    ["ends with the caller's signal", () => ({ signal: AbortSignal.timeout(10) })],
+    ["is not for who gives the call up", () => ({ abandon: true })],
+  ])("waiting for another one %s", async (_, context) => {
     const { tool } = counted({ execute: () => new Promise(() => {}) });
     const store = memoryStore();
     void setup([tool], { store }).executor.execute(call(tool), RUN);
     await until(async () => (await store.get("action/run/a")) !== undefined);
     const { executor } = setup([tool], { store });
-    expect(await executor.execute(call(tool), { ...RUN, signal: AbortSignal.timeout(10) })).toMatchObject({
+    expect(await executor.execute(call(tool), { ...RUN, ...context() })).toMatchObject({
       status: "unknown",
       error: { message: expect.stringContaining("Another process executes it") },
     });
+    expect(await executor.action("run/a")).toMatchObject({ status: "started" });
   });
 
   it.each([

@@ -838,17 +838,27 @@ describe("what changed since it was shown is asked again", () => {
     expect([old.ran.length, now.ran.length]).toEqual([0, 1]);
   });
 
-  it("the tool, which is taken away while it waits: nothing runs", async () => {
-    const { tool, ran } = refund();
-    let tools = [tool];
-    const { executor, approvals } = setupWithApprovals({ tools: () => tools });
-    const running = executor.execute(useOf(tool, { n: 1 }), RUN);
-    await until(async () => (await approvals.list()).length === 1);
-    tools = [];
-    await approvals.decide((await approvals.list())[0]!.id, APPROVE);
-    expect(await running).toMatchObject({ status: "denied", reason: "unknown_tool" });
-    expect(ran).toHaveLength(0);
-  });
+  it.each(["somebody", "its turn"])(
+    "the tool, which is taken away while it waits for %s: nothing runs",
+    async (what) => {
+      const { tool, ran } = refund();
+      const first = Promise.withResolvers<void>();
+      const long = counted({ name: "long", execute: () => first.promise });
+      let tools = [long.tool, tool];
+      const { executor, approvals, types } = setupWithApprovals({ tools: () => tools }, { concurrency: 1 });
+      const running = executor.executeAll([useOf(long.tool), useOf(tool, { n: 1 })], RUN);
+      await until(async () => (await approvals.list()).length === 1);
+      if (what === "somebody") tools = [];
+      await approvals.decide((await approvals.list())[0]!.id, APPROVE);
+      await until(() => types().includes("approval.decided"));
+      tools = [];
+      first.resolve();
+      const [, outcome] = await running;
+      expect(outcome).toMatchObject({ status: "denied", reason: "unknown_tool" });
+      expect(outcome!.approval).toBeUndefined();
+      expect(ran).toHaveLength(0);
+    },
+  );
 
   it.each<[string, object]>([
     ["description (MCPoison, CVE-2025-54136)", { description: "Refunds everything." }],
