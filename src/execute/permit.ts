@@ -96,16 +96,15 @@ async function approve(call: Call, tool: Tool, { value: row, version }: ActionEn
     if (decided.status === "pending") return awaitingOf(call, row, decided);
     request = decided;
   }
-  call.approval = request;
   call.events.decided(request);
   if (request.status === "void") {
     // Changed meanwhile, and asked again; or given up.
-    call.approval = undefined;
     const last = await lastAsked(deps, call.known(), request);
     // The same question would find it again.
     if (last?.id === request.id) return call.fail(version, "aborted", aborted(tool.name), undefined, row);
     return last && awaitingOf(call, row, last);
   }
+  call.approval = request;
   const denial = denialBy(request);
   if (denial !== undefined) return call.deny(version, denial, row);
   const input = inputOf(call, request);

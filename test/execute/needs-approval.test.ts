@@ -96,7 +96,10 @@ describe("a call that needs approval", () => {
       reason: "approval_denied",
       error: { message: "refund was denied by a person: too much" },
     };
-    expect(await executor.execute(again("a"), { ...RUN, abandon: true })).toMatchObject(denied);
+    expect(await executor.execute(again("a"), { ...RUN, abandon: true })).toMatchObject({
+      ...denied,
+      approval: { id: first!.id, status: "denied" },
+    });
     expect(await executor.execute(again("a"), RUN)).toMatchObject({ ...denied, replayed: true });
     expect(events.filter(({ invocationId }) => invocationId === "a").map(({ type }) => type)).toEqual([
       "tool.invoked",
@@ -143,6 +146,64 @@ describe("a call that needs approval", () => {
     expect(await approved).toMatchObject({ status: "completed" });
   });
 
+  it("that another process runs, or gives up, is seen by who waits, and whether it was approved", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals, store } = setupWithApprovals([tool]);
+    // Its news come late: the record of the call says it first.
+    const deaf = new ApprovalService({ store });
+    deaf.await = (_, { signal } = {}) =>
+      new Promise((__, fail) => signal!.addEventListener("abort", () => fail(signal!.reason)));
+    const waiting = setup([tool], { store, approvals: deaf });
+    const again = (invocationId: string) => tool.use({ n: 1 }, { invocationId });
+    const seen = ["a", "b"].map((id) => waiting.executor.execute(again(id), RUN));
+    await until(async () => (await approvals.list()).length === 2);
+    const { id } = (await approvals.list()).find(({ invocationId }) => invocationId === "a")!;
+    await approvals.decide(id, APPROVE);
+    await executor.execute(again("a"), RUN);
+    await executor.execute(again("b"), { ...RUN, abandon: true });
+    const [ran1, gone] = await Promise.all(seen);
+    expect(ran1).toMatchObject({ status: "completed", replayed: true, approval: { id, status: "approved" } });
+    expect(gone).toMatchObject({ status: "failed", replayed: true, error: { code: "aborted" } });
+    expect(gone!.approval).toBeUndefined();
+    expect(ran).toHaveLength(1);
+  });
+
+  it.each<[string, (leave: AbortController, approvals: ApprovalService) => unknown, object]>([
+    ["the caller gives up", (leave) => leave.abort(), {}],
+    ["the time to wait is over", () => {}, { approvalTimeoutMs: 20 }],
+    ["it is decided", async (_, approvals) => approvals.decide((await approvals.list())[0]!.id, DENY), {}],
+  ])("leaves nobody listening once %s", async (_, end, context) => {
+    let listening = 0;
+    const inner = memoryStore();
+    const subscribe: Store["subscribe"] = async (...args) => {
+      const stop = await inner.subscribe(...args);
+      listening++;
+      return () => (listening--, stop());
+    };
+    const { tool } = refund();
+    const { executor, approvals } = setupWithApprovals([tool], { store: { ...inner, subscribe } });
+    const leave = new AbortController();
+    const running = executor.execute(useOf(tool), { ...RUN, signal: leave.signal, ...context });
+    await until(() => listening === 2);
+    await end(leave, approvals);
+    await running;
+    await until(() => listening === 0);
+    expect(listening).toBe(0);
+  });
+
+  it("and was told by no event, since its process died, is told by the one that goes on", async () => {
+    const { tool } = refund();
+    const store = memoryStore();
+    const untold = failing(store, (verb, key) =>
+      verb === "put" && key.startsWith("event/") ? new Promise(() => {}) : undefined,
+    );
+    void setupWithApprovals([tool], { store: untold }).executor.execute(tool.use({}, { invocationId: "a" }), RUN);
+    const { executor, approvals, types } = setupWithApprovals([tool], { store });
+    await until(async () => (await approvals.list()).length === 1);
+    await executor.execute(tool.use({}, { invocationId: "a" }), PAUSE);
+    expect(types()).toEqual(["tool.invoked", "approval.requested"]);
+  });
+
   it.each(["waits", "is executed again"])("ends when its request is withdrawn and it %s", async (how) => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
@@ -157,6 +218,7 @@ describe("a call that needs approval", () => {
     await approvals.withdraw(RUN.runId);
     const outcome = await (how === "waits" ? waiting : executor.execute(again(), RUN));
     expect(outcome).toMatchObject({ status: "failed", attempts: 0, error: { code: "aborted" } });
+    expect(outcome.approval).toBeUndefined();
     expect(await executor.execute(again(), RUN)).toMatchObject({ status: "failed", replayed: true });
     expect((await approvals.list()).map(({ status }) => status)).toEqual(["void"]);
     expect(ran).toHaveLength(0);
@@ -421,6 +483,16 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("that is denied without a reason says no more than that", async () => {
+    const { tool } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool);
+    const paused: any = await executor.execute(use, PAUSE);
+    await approvals.decide(paused.approval.id, { decision: "deny" });
+    await executor.execute(use, PAUSE);
+    expect(use.error!.message).toBe("refund was denied by a person.");
+  });
+
   it("that nobody decides in time does not run", async () => {
     const { tool, ran } = refund();
     const { executor } = setupWithApprovals([tool]);
@@ -506,13 +578,18 @@ describe("a call that needs approval", () => {
 
   it("what the policy forbids cannot be approved by an edit either; the events say what was written", async () => {
     const { tool, ran } = refund();
-    const authorize = ({ input }: any) => (input.n > 100 ? deny("That is too much.") : allow());
+    const judged: number[] = [];
+    const authorize = ({ input }: any) => {
+      judged.push(input.n);
+      return input.n > 100 ? deny("That is too much.") : allow();
+    };
     const service = { mayDecide: () => true };
     const { executor, approvals, events } = setupWithApprovals([tool], { authorize, service });
     const edit = async (n: number) => {
       const use = useOf(tool, { n: 50 });
       const paused: any = await executor.execute(use, PAUSE);
-      await approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n } }, { id: "boss" });
+      const edited = n === 50 ? {} : { editedInput: { n } };
+      await approvals.decide(paused.approval.id, { ...APPROVE, ...edited }, { id: "boss" });
       return executor.execute(use, PAUSE);
     };
     expect(await edit(500)).toMatchObject({
@@ -529,6 +606,9 @@ describe("a call that needs approval", () => {
     expect(ran.map(({ input }) => input)).toEqual([{ n: 60 }]);
     const decided = events.filter(({ type }) => type === "approval.decided");
     expect(decided).toMatchObject([{ payloadSummary: '{"n":500}' }, { payloadSummary: '{"n":60}' }]);
+    // What was shown is not judged again.
+    expect(await edit(50)).toMatchObject({ status: "completed" });
+    expect(judged).toEqual([50, 500, 50, 60, 50]);
   });
 
   it("holds nobody up: its siblings run, also one by one", async () => {
@@ -573,7 +653,7 @@ describe("a call that needs approval", () => {
     const { tool, ran } = refund({
       execute: ({ text }: any) => (text === "fail" ? Promise.reject(new Error("no")) : 1),
     });
-    const { executor, approvals } = setupWithApprovals([tool]);
+    const { executor, approvals, types } = setupWithApprovals([tool]);
     const run = async (input: object) => (await executor.execute(useOf(tool, input), PAUSE)).status;
     for (const [text, after] of [
       ["fail", "awaiting_approval"],
@@ -585,6 +665,8 @@ describe("a call that needs approval", () => {
       await executor.execute(use, PAUSE);
       expect(await run({ text })).toBe(after);
     }
+    // It asked nobody.
+    expect(types().slice(-4)).toEqual(["tool.invoked", "approval.decided", "tool.started", "tool.completed"]);
     expect(await run({ text: "other" })).toBe("awaiting_approval");
     expect(ran).toHaveLength(3);
   });
