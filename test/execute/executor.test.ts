@@ -295,6 +295,7 @@ describe("execute()", () => {
       /principal/,
     ],
     ["undo without an id", (executor) => executor.undo(undefined as never), /actionId/],
+    ["undo with an empty id", (executor) => executor.undo(""), /actionId/],
     ["the options of undo for who undoes", (executor) => executor.undo("r/1", { retry: true } as never), /principal/],
     ["undo by a name", (executor) => executor.undo("r/1", "anna" as never), /principal/],
     [
@@ -557,6 +558,8 @@ describe("executeAll()", () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool]);
     await expect(executor.executeAll([useOf(tool), {} as never], RUN)).rejects.toThrow(TypeError);
+    await expect(executor.executeAll(useOf(tool) as never, RUN)).rejects.toThrow("takes a list of uses, got an object");
+    await expect(executor.executeAll([useOf(tool)], {} as never)).rejects.toThrow("needs the runId of the run");
     expect(ran).toHaveLength(0);
   });
 
@@ -569,6 +572,25 @@ describe("executeAll()", () => {
     expect(here.state).toBe("done");
     await ended;
     expect(ran).toHaveLength(2);
+  });
+
+  it.each([true, false])("judges one call once, though it is executed twice at once (one use: %s)", async (isOne) => {
+    const { tool, ran } = counted({ execute: () => sleep(2) });
+    let judged = 0;
+    const authorize = async () => {
+      judged++;
+      await sleep(2);
+      return allow();
+    };
+    const { executor } = setup([tool], { authorize });
+    const use = () => useOf(tool, {}, { invocationId: "a" });
+    const first = use();
+    const outcomes = await Promise.all([first, isOne ? first : use()].map((one) => executor.execute(one, RUN)));
+    expect(outcomes.map(({ status, replayed }) => [status, replayed])).toEqual([
+      ["completed", false],
+      ["completed", true],
+    ]);
+    expect([judged, ran.length]).toEqual([1, 1]);
   });
 
   it("takes one use twice for one call", async () => {

@@ -334,7 +334,10 @@ describe("undo()", () => {
     const slow = shelf({ timeoutMs: 5, undo: () => new Promise(() => {}) });
     const other = setup([slow.add]);
     const second = await other.executor.execute(useOf(slow.add, { n: 1 }), RUN);
-    expect(await other.executor.undo(second.actionId)).toMatchObject({ status: "undo_failed" });
+    expect(await other.executor.undo(second.actionId)).toMatchObject({
+      status: "undo_failed",
+      error: { code: "undo_failed", message: "Undoing add failed: It took longer than 5 ms." },
+    });
   });
 
   it("whose process died in the middle has failed: how far it came is not known", async () => {

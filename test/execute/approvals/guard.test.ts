@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { approvalHandler, ApprovalService, approvalSockets } from "../../../src/execute/approvals/index.ts";
-import { feedQuery } from "../../../src/execute/approvals/guard.ts";
+import { createRateLimit, feedQuery } from "../../../src/execute/approvals/guard.ts";
 import { memoryStore } from "../../../src/store/index.ts";
 
 describe.each([
@@ -51,6 +51,23 @@ it("what may wait for a client that does not read has a limit", () => {
   const service = new ApprovalService({ store: memoryStore(), mayDecide: () => true });
   const options: any = { service, authenticate: () => undefined, origins: [], maxBufferedBytes: "1 MiB" };
   expect(() => approvalSockets(options)).toThrow("maxBufferedBytes is a number above 0, got 1 MiB.");
+});
+
+it("a rate fills up with time, up to its burst, and is full as at the start", () => {
+  vi.useFakeTimers();
+  try {
+    const { take, isFull } = createRateLimit({ perSecond: 10, burst: 2 });
+    const taken = () => [take(), take(), take()].filter(Boolean).length;
+    expect([isFull(), taken(), isFull()]).toEqual([true, 2, false]);
+    vi.advanceTimersByTime(150);
+    expect([isFull(), taken()]).toEqual([false, 1]);
+    vi.advanceTimersByTime(150);
+    expect([isFull(), taken()]).toEqual([true, 2]);
+    vi.advanceTimersByTime(60_000);
+    expect([isFull(), taken()]).toEqual([true, 2]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it("nobody is known by an empty name", async () => {

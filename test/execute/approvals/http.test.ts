@@ -88,6 +88,9 @@ describe("deciding", () => {
     ["an unknown type", {}, {}, 400, "unknown_type"],
     ["a resume", { type: "approval.resume", seq: 1 }, {}, 400, "unknown_type"],
     ["no decision", { type: "approval.decide", request_id: "x" }, {}, 400, "invalid_message"],
+    ["an empty id", approve(""), {}, 400, "invalid_message"],
+    ["a reason that is no text", { ...approve("apr_1"), reason: 5 }, {}, 400, "invalid_message"],
+    ["an edit with an always", { ...approve("apr_1"), edited_input: {}, always: true }, {}, 400, "invalid_message"],
     ["an unknown id", approve("apr_1"), {}, 404, "approval_not_found"],
     ["an always, where there is none", { ...approve("apr_1"), always: true }, {}, 400, "invalid_message"],
     ["a body that is too large", "x".repeat(70_000), {}, 413, "message_too_large"],
@@ -151,6 +154,15 @@ describe("deciding", () => {
       expect(await real.text()).toBe((await never.text()).replace("apr_1", id));
     }
     expect((await service.get(id))?.status).toBe("pending");
+  });
+
+  it("refuses who has asked, and tells no outcome while there is none", async () => {
+    const { id } = await service.request(ask());
+    const response = await post(approve(id), { authorization: "Bearer bob@acme" });
+    expect(response.status).toBe(403);
+    const answer = (await response.json()) as object;
+    expect(answer).toMatchObject({ code: "approval_not_allowed", request_id: id });
+    expect(answer).not.toHaveProperty("outcome");
   });
 
   it('"token expired" while the body came: the decision does not count', async () => {
@@ -223,17 +235,31 @@ describe("who may ask", () => {
     const { authorization } = HEADERS;
     expect((await get("", HEADERS)).headers.get("access-control-allow-origin")).toBe(ORIGIN);
     expect((await get("", { authorization, "sec-fetch-site": "same-origin" })).status).toBe(200);
+    expect((await get("", { ...HEADERS, "sec-fetch-site": "cross-site" })).status).toBe(200);
     expect((await get("", { authorization, "sec-fetch-site": "cross-site" })).status).toBe(403);
     expect((await get("", { authorization })).status, "no Origin").toBe(403);
-    const foreign = await get("", { authorization, origin: "https://evil.example" });
+    const init = { method: "POST", body: "{}" };
+    const sameOrigin = { authorization, "content-type": "application/json", "sec-fetch-site": "same-origin" };
+    expect((await get("/decide", sameOrigin, init)).status, "pages say their origin with it").toBe(403);
+    const foreign = await get("", { authorization, origin: "https://evil.example", "sec-fetch-site": "same-origin" });
     expect(foreign.status).toBe(403);
     expect(foreign.headers.has("access-control-allow-origin")).toBe(false);
+    expect(foreign.headers.get("vary")).toBe("origin");
     use({ allowNoOrigin: true });
     expect((await get("", { authorization })).status).toBe(200);
+    expect((await get("", { authorization, "sec-fetch-site": "cross-site" })).status, "an image").toBe(403);
   });
 
   it("a preflight is answered for our pages only", async () => {
-    expect((await get("/decide", { origin: ORIGIN }, { method: "OPTIONS" })).status).toBe(204);
+    const ours = await get("/decide", { origin: ORIGIN }, { method: "OPTIONS" });
+    expect(ours.status).toBe(204);
+    expect(Object.fromEntries(ours.headers)).toEqual({
+      "access-control-allow-origin": ORIGIN,
+      "access-control-allow-credentials": "true",
+      "access-control-allow-methods": "GET, POST",
+      "access-control-allow-headers": "authorization, content-type, last-event-id",
+      vary: "origin",
+    });
     expect((await get("/decide", { origin: "https://evil.example" }, { method: "OPTIONS" })).status).toBe(403);
   });
 
@@ -252,7 +278,7 @@ it.each([
   const redact = (path: readonly unknown[], value: unknown) => (path.at(-1) === "card" ? "[hidden]" : value);
   use({ allowAlways: true, redact });
   const { id } = await service.request(ask({ input: { card: "4111", order: { id: 1 } } }));
-  const outcome = { always: { where: { equals: shown } } };
+  const outcome = { always: { where: { equals: shown }, expiresAt: expect.any(Number) } };
   expect(await (await post({ ...approve(id), always })).json()).toMatchObject(outcome);
   expect(await (await post(approve(id))).json()).toMatchObject({ code: "already_decided", outcome });
   expect(JSON.stringify((await service.get(id))?.always?.where)).toContain("4111");

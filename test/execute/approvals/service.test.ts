@@ -567,6 +567,14 @@ describe("listing", () => {
     ]);
   });
 
+  it("in the order in which they were asked, over all scopes", async () => {
+    let time = 0;
+    const approvals = service({ now: () => ++time });
+    const scopes = ["c", "b", "b", "a"];
+    for (const [at, scope] of scopes.entries()) await approvals.request(ask({ invocationId: `${9 - at}`, scope }));
+    expect((await approvals.list()).map(({ scope }) => scope)).toEqual(scopes);
+  });
+
   it("by status, by scope and for a principal", async () => {
     const approvals = withPrincipals();
     const { id } = await approvals.request(asked);
