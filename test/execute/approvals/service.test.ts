@@ -567,12 +567,15 @@ describe("listing", () => {
     ]);
   });
 
-  it("in the order in which they were asked, over all scopes", async () => {
-    let time = 0;
-    const approvals = service({ now: () => ++time });
-    const scopes = ["c", "b", "b", "a"];
-    for (const [at, scope] of scopes.entries()) await approvals.request(ask({ invocationId: `${9 - at}`, scope }));
-    expect((await approvals.list()).map(({ scope }) => scope)).toEqual(scopes);
+  it.each<[string, string[], number]>([
+    ["over all scopes", ["c", "b", "b", "a"], 1],
+    ["in one scope, though the clock was set back", ["a", "a", "a"], -1],
+  ])("in the order in which they were asked, %s", async (_, scopes, tick) => {
+    let time = 1_000;
+    const approvals = service({ now: () => (time += tick) });
+    const ids = scopes.map((__, at) => `${9 - at}`);
+    for (const [at, scope] of scopes.entries()) await approvals.request(ask({ invocationId: ids[at]!, scope }));
+    expect((await approvals.list()).map(({ invocationId }) => invocationId)).toEqual(ids);
   });
 
   it("by status, by scope and for a principal", async () => {
