@@ -1,3 +1,4 @@
+import { cut } from "../errors.ts";
 import type { CallRecord, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import { outcomesAt } from "./rows.ts";
 
@@ -103,8 +104,7 @@ function node(
 
 function detailOf(text: string | undefined): { detail?: string } {
   if (text === undefined || text === "") return {};
-  const line = text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim();
-  return { detail: line.length > MAX_DETAIL ? `${line.slice(0, MAX_DETAIL - 1)}…` : line };
+  return { detail: cut(text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim(), MAX_DETAIL) };
 }
 
 const MAX_DETAIL = 100;

@@ -545,6 +545,12 @@ describe("the tree", () => {
     expect(run!.children[0]!.children[0]!.parentId).toBe(run!.children[0]!.id);
   });
 
+  it("shortens what was said, and cuts no character in two", async () => {
+    const orchestrator = new Orchestrator({ model: scripted({ text: "😀".repeat(60) }), store: memoryStore() });
+    const { tree } = await orchestrator.run({ conversationId, input });
+    expect(tree.runs[0]!.children[0]!.detail).toBe(`${"😀".repeat(49)}…`);
+  });
+
   it("of hostile names stays a tree", async () => {
     const model = scripted(
       { calls: [{ name: '"]; click n0 "javascript:alert(1)"' }] },
