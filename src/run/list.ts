@@ -6,7 +6,8 @@ import type { ListRuns, RunSummary } from "./types.ts";
 
 /** The stored runs, in the order of their keys. A page of heads is read at a time, however many there are. */
 export async function listRuns(store: Store, options: ListRuns): Promise<RunSummary[]> {
-  const { status, limit = Infinity, after } = checkedList(options);
+  checkOptionNames("list()", options, OPTIONS);
+  const { status, limit = Infinity, after } = options;
   const runs: RunSummary[] = [];
   let last = after === undefined ? undefined : headKey(after);
   while (runs.length < limit) {
@@ -32,7 +33,14 @@ const STATUSES: Readonly<Record<RunSummary["status"], true>> = {
   awaiting_approval: true,
   error: true,
 };
-const OPTIONS: OptionNames<ListRuns> = { status: oneOf(...Object.keys(STATUSES)), limit: true, after: true };
+const OPTIONS: OptionNames<ListRuns> = {
+  status: oneOf(...Object.keys(STATUSES)),
+  limit(_, limit) {
+    if (limit === Infinity || (Number.isSafeInteger(limit) && limit > 0)) return;
+    throw new TypeError(`limit is a whole number from 1, got ${String(limit)}.`);
+  },
+  after: true,
+};
 
 /** `undefined` for one that cannot be read, or whose process died before it had stored the input. */
 function summaryOf(key: string, value: unknown): RunSummary | undefined {
@@ -44,13 +52,4 @@ function summaryOf(key: string, value: unknown): RunSummary | undefined {
   } catch {
     return undefined;
   }
-}
-
-function checkedList(options: ListRuns): ListRuns {
-  checkOptionNames("list()", options, OPTIONS);
-  const { limit } = options;
-  if (limit !== undefined && limit !== Infinity && !(Number.isSafeInteger(limit) && limit > 0)) {
-    throw new TypeError(`limit is a whole number from 1, got ${String(limit)}.`);
-  }
-  return options;
 }

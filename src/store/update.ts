@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
+import { checkOptionNames, fromZero, type OptionNames } from "../tool/option-names.ts";
 import { isConflict } from "./errors.ts";
 import { pause } from "../time.ts";
 import type { PutOptions, Store, StoreEntry } from "./store.ts";
@@ -36,7 +36,6 @@ export async function updateEntry<Value>(
 ): Promise<StoreEntry<Value> | undefined> {
   checkOptionNames("updateEntry()", options, OPTIONS);
   const { ttlMs = "keep", maxConflicts = 100, signal } = options;
-  if (!(maxConflicts >= 0)) throw new TypeError(`maxConflicts is a number from 0, got ${String(maxConflicts)}.`);
 
   async function attempt(): Promise<StoreEntry<Value> | undefined> {
     const entry = await store.get<Value>(key);
@@ -56,5 +55,5 @@ export async function updateEntry<Value>(
   }
 }
 
-const OPTIONS: OptionNames<UpdateOptions> = { ttlMs: true, maxConflicts: true, signal: true };
+const OPTIONS: OptionNames<UpdateOptions> = { ttlMs: true, maxConflicts: fromZero, signal: true };
 const MAX_PAUSE_MS = 50;
