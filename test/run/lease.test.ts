@@ -120,6 +120,17 @@ describe("a lease", () => {
     },
   );
 
+  it("is not lost to a store that does not take a renewal of it", async () => {
+    const { store, wire } = cuttable(memoryStore());
+    const first = await Checkpoint.create(store, 90, { conversationId, runId: "run_1", wire: "openai-chat" });
+    wire.isCut = true;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    wire.isCut = false;
+    await first.append(inputOf("first"));
+    expect(first.lost.aborted).toBe(false);
+    await first.release({ status: "completed" });
+  });
+
   it("is nobody else's while it lasts, whatever they have read of it", async () => {
     const store = memoryStore();
     const first = await Checkpoint.create(store, 60_000, { conversationId, runId: "run_1", wire: "openai-chat" });

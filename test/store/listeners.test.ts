@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { memoryStore } from "../../src/store/index.ts";
+import { createListeners } from "../../src/store/listeners.ts";
 
 /** How many steps the loops over sets, maps and lists take meanwhile. */
 async function stepsOf(act: () => Promise<unknown>): Promise<number> {
@@ -48,4 +49,22 @@ it("tells each listener whose prefix the key has, also the whole key and nothing
   await store.put("a/b/c", 1);
   await Promise.resolve();
   expect(heard.toSorted()).toEqual(["", "a", "a/b", "a/b", "a/b/c"]);
+});
+
+it("keeps nothing of a listener that is gone, and tells nobody after it was cleared", () => {
+  const listeners = createListeners();
+  const heard: string[] = [];
+  const listen = (prefix: string) => listeners.add(prefix, ({ type }) => heard.push(`${type} ${prefix}`));
+  const stops = ["a", "a", "b"].map(listen);
+  for (const stop of stops) {
+    expect(listeners.isEmpty).toBe(false);
+    stop();
+    stop();
+  }
+  expect(listeners.isEmpty).toBe(true);
+  listen("a");
+  listeners.tellMissed();
+  listeners.clear();
+  listeners.tell({ key: "a", type: "put" });
+  expect(heard).toEqual(["missed a"]);
 });
