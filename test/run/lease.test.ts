@@ -180,6 +180,29 @@ describe("a lease", () => {
   });
 });
 
+it("a result that comes while another process has the run is not left behind: its bearer goes on after that one", async () => {
+  const inner = memoryStore();
+  const [bringing, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const put: Store["put"] = async (...args) => {
+    if (args[0].startsWith("run-answer/")) {
+      bringing.resolve();
+      await taken.promise;
+    }
+    return inner.put(...args);
+  };
+  const tools = [external("ask")];
+  const calls = [{ name: "ask" }, { name: "ask" }];
+  const one = new Orchestrator({ model: scripted({ calls }), tools, store: inner });
+  const other = new Orchestrator({ model: scripted({ text: "Done." }), tools, store: { ...inner, put } });
+  const { pendingToolCalls } = await one.run({ conversationId, input: "Go" });
+  const [first, second] = pendingToolCalls.map(({ id }) => [{ toolCallId: id, result: 1 }]);
+  const brought = other.resume(conversationId, { toolResults: second });
+  await bringing.promise;
+  expect((await one.resume(conversationId, { toolResults: first })).status).toBe("awaiting_tool_results");
+  taken.resolve();
+  expect(await brought).toMatchObject({ status: "completed", content: "Done." });
+});
+
 it("a process that has lost its run goes on to see it through", async () => {
   const inner = memoryStore();
   const { store, wire } = cuttable(inner);
