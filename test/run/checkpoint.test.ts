@@ -196,6 +196,9 @@ describe("a checkpoint that is not ours to read", () => {
     "a row without messages": (_, entries) => delete rowsOf(entries)[0]!.value.messages,
     "a call of an unknown mode": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].mode = "approved"),
     "a call without a name": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].name = null),
+    "a call whose name is empty": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].name = ""),
+    "a call whose metadata is a list": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].metadata = []),
+    "a time before all time": (head) => (head.startedAt = -1),
     "results of no calls": (_, entries) =>
       (rowsOf(entries)[1]!.value = { kind: "results", at: 1, messages: [], outcomes: [] }),
     "calls that are no list": (_, entries) => (rowsOf(entries)[1]!.value.calls = {}),
