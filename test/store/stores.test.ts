@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Redis } from "ioredis";
-import { memoryStore } from "../../src/store/index.ts";
+import { expect, it } from "vitest";
+import { memoryStore, storeKey } from "../../src/store/index.ts";
 import { openBackend, type Backend, type OpenStore } from "./backends.ts";
 import { describeStore, type StoreDriver, type StorePlace } from "./conformance.ts";
 import { startProcess, type StoreProcess } from "./process.ts";
@@ -88,3 +89,8 @@ function shared(
 }
 
 [memory, sqlite, redis("redis"), redis("ioredis")].forEach(describeStore);
+
+// What is stored is found again by later versions.
+it("a key is the same in every version", () => {
+  expect(storeKey("run", "a/b é", "\ud800é", 7)).toBe("run/a%2Fb%20%C3%A9/%uD800%C3%A9/7");
+});
