@@ -39,7 +39,6 @@ async function waitForChange(
   isThere: () => Promise<boolean>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (signal?.aborted === true) return;
   const alarm = createWakeUp(signal);
   const leave = new AbortController();
   // Listen first, then look, so that changes in between are noticed.
