@@ -407,6 +407,5 @@ export function invalidInput(call: FailedCall, issues: readonly Issue[]): ToolCa
 
 /** Known before it runs; other functions that return a promise are only found out afterwards. */
 function isAsyncFunction(value: unknown): boolean {
-  const kind = typeof value === "function" ? Object.prototype.toString.call(value) : "";
-  return /^\[object (?:AsyncFunction|(?:Async)?GeneratorFunction)\]$/.test(kind);
+  return /^\[object (?:AsyncFunction|(?:Async)?GeneratorFunction)\]$/.test(Object.prototype.toString.call(value));
 }
