@@ -206,6 +206,7 @@ export function decoratorCases(kind: string): void {
       expect(() => toolsOf(new Empty())).toThrow(expect.objectContaining({ code: "invalid_tool" }));
       expect(() => toolsOf(new OnlyStatic())).toThrow(/toolsOf\(OnlyStatic\)/);
       expect(() => toolsOf(null as never)).toThrow(TypeError);
+      expect(() => toolsOf(5 as never)).toThrow("takes objects and classes, got a number");
     });
 
     it("names the method whose schema cannot be used", () => {
@@ -223,6 +224,11 @@ export function decoratorCases(kind: string): void {
         [key]() {}
       }
       expect(() => toolsOf(new Hidden())).toThrow(/needs the option "name"/);
+      class Named {
+        @tool({ name: "shown", inputSchema: z.object({}) })
+        [key]() {}
+      }
+      expect(names(toolsOf(new Named()))).toEqual(["shown = Named.Symbol(hidden)"]);
     });
 
     it("refuses what is no method", () => {

@@ -16,8 +16,14 @@ it("does without metadata, which older compilers do not give", () => {
     run() {
       return "ran";
     }
+    static now() {
+      return "now";
+    }
   }
   const decorate = tool({ inputSchema: { type: "object" } }) as (...args: unknown[]) => void;
-  decorate(Old.prototype.run, { kind: "method", name: "run", static: false, private: false, metadata: undefined });
-  expect(toolsOf(new Old()).map((one) => one.use({}).executeSync())).toEqual(["ran"]);
+  const context = { kind: "method", private: false, metadata: undefined };
+  decorate(Old.prototype.run, { ...context, name: "run", static: false });
+  decorate(Old.now, { ...context, name: "now", static: true });
+  const results = [new Old(), Old].map((owner) => toolsOf(owner).map((one) => one.use({}).executeSync()));
+  expect(results).toEqual([["ran"], ["now"]]);
 });

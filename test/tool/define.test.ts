@@ -147,6 +147,10 @@ describe("defineTool()", () => {
     expect(read).toMatchObject({ effect: "read", eager: true, repair: "coerce", mode: "external" });
     const told = defineTool({ name: "read", inputSchema: {}, effect: "read", eager: false, repair: "off" });
     expect(told).toMatchObject({ eager: false, repair: "off" });
+    const metadata = { icon: "pen" };
+    const write = defineTool({ name: "write", inputSchema: {}, repair: "coerce", metadata });
+    expect(write).toMatchObject({ effect: "write", eager: false, repair: "coerce", metadata });
+    expect(write.metadata).not.toBe(metadata);
   });
 
   it("takes an output schema of any kind", () => {
@@ -419,6 +423,11 @@ describe("a ToolUse made by hand", () => {
     const error = new ToolCallError("denied", "Nobody is to be asked.", told);
     told.provideError(error);
     expect(told.error).toBe(error);
+
+    // That of another call, which the handler has made itself, say, would answer that one.
+    const outer = ask.use({ question: "?" }, { id: "call_2" });
+    outer.provideError(error);
+    expect(outer.error).toMatchObject({ code: "execution_failed", id: "call_2", cause: error });
   });
 
   it.each(["execute", "executeSync"] as const)(

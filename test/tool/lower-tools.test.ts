@@ -47,6 +47,15 @@ describe("lowerTools", () => {
     expect(clash).toThrow(/called math_add on the wire: one comes from math\.add, one from math_add/);
   });
 
+  it("takes an input of no type, and refuses a text where the provider knows only objects", () => {
+    const lowered = (inputSchema: JsonSchema) => lower([defineTool({ name: "a", inputSchema })]);
+    const either = { anyOf: [{ type: "object", properties: { city: {} } }, { type: "object" }] };
+    expect(lowered(either)[0]?.schema).toEqual(either);
+    expect(() => lowered({ type: "string" })).toThrow(
+      expect.objectContaining({ code: "schema_loss", message: expect.stringContaining('of a is of type "string"') }),
+    );
+  });
+
   describe("strict", () => {
     it("is left alone unless asked for", () => {
       expect(lower([fine()])[0]).toMatchObject({ strict: false, schema: { properties: { city: { type: "string" } } } });
@@ -59,8 +68,10 @@ describe("lowerTools", () => {
     });
 
     it("is used with auto where it loses nothing that the plain form keeps", () => {
-      const params = lower([fine(), losesInStrict(), losesAlways()], { strict: "auto", onLoss: "ignore" });
-      expect(params.map((param) => param.strict)).toEqual([true, false, true]);
+      const losesBoth = tool("both", { city: { type: "string", minLength: 1, pattern: "a" } });
+      const tools = [fine(), losesInStrict(), losesAlways(), losesBoth];
+      const params = lower(tools, { strict: "auto", onLoss: "ignore" });
+      expect(params.map((param) => param.strict)).toEqual([true, false, true, false]);
     });
 
     it("reports with auto only what is lost in the form that is sent", () => {
@@ -71,7 +82,8 @@ describe("lowerTools", () => {
 
     it("is a loss where the provider has none, and plain with auto", () => {
       const losses: Loss[] = [];
-      lower([fine()], { strict: true, onLoss: (loss) => losses.push(loss) }, false);
+      const [param] = lower([fine()], { strict: true, onLoss: (loss) => losses.push(loss) }, false);
+      expect(param).toMatchObject({ strict: false, schema: { properties: { city: { type: "string" } } } });
       expect(losses).toEqual([
         { tool: "fine", path: "", rule: "strict", message: expect.stringContaining("no strict mode") },
       ]);

@@ -38,6 +38,7 @@ describe("the rules of a tool", () => {
   });
 
   it.each<[string, object, RegExp]>([
+    ["behaviors that are no names", { behaviors: [1] }, /behaviors is a list of names, got \[1\]/],
     ["behaviors that are no list", { behaviors: "doc_edit" }, /behaviors is a list of names, got "doc_edit"/],
     ["needsApproval that is a text", { needsApproval: "yes" }, /needsApproval is a boolean or a function/],
     ["an empty approvalMessage", { approvalMessage: "" }, /approvalMessage/],
@@ -45,6 +46,8 @@ describe("the rules of a tool", () => {
     ["a timeout that no timer can wait", { timeoutMs: Infinity }, /2147483647, got Infinity/],
     ["a timeout that is a bigint", { timeoutMs: 5n }, /timeoutMs is a positive number of milliseconds.*got 5/],
     ["a time to undo that has no end", { undo: () => {}, undoTtlMs: Infinity }, /undoTtlMs.*got Infinity/],
+    ["no time to undo", { undo: () => {}, undoTtlMs: 0 }, /undoTtlMs.*got 0/],
+    ["a time to undo that is a text", { undo: () => {}, undoTtlMs: "5" }, /undoTtlMs.*got "5"/],
     ["retries of a write", { retries: 1 }, /retries are for effect "read" and "idempotent"/],
     ["half a retry", { retries: 0.5, effect: "read" }, /retries is a whole number/],
     ["an undo that is no function", { undo: true }, /undo is a function, got true/],
@@ -69,9 +72,10 @@ describe("the rules of a tool", () => {
 });
 
 it("a tool defined again, with its own fields and some left out, is a definition", () => {
-  const first = defineTool({ name: "a", inputSchema, timeoutMs: 5, needsApproval: true, execute: () => 1 });
+  const rules = { timeoutMs: 5, requires: "c", approvalMessage: "Sure?" };
+  const first = defineTool({ name: "a", inputSchema, ...rules, needsApproval: true, execute: () => 1 });
   const second = defineTool({ ...first, name: "b", needsApproval: undefined, old: undefined } as never);
-  expect(second).toMatchObject({ name: "b", qualifiedName: "b", timeoutMs: 5 });
+  expect(second).toMatchObject({ name: "b", qualifiedName: "b", ...rules });
   expect(second).not.toHaveProperty("needsApproval");
 });
 
