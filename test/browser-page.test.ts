@@ -320,6 +320,22 @@ it("a shared conversation that nobody looks at any more takes no memory", async 
   await soon(() => expect(given.rooms!.size).toBe(0));
 });
 
+it("a page that is back after a restart sees what the process that died was saying", async () => {
+  const before = memoryStore();
+  const store = memoryStore();
+  const first = new Orchestrator({ model: talkative(Infinity, "So. ").model, store: before, leaseMs: 500 });
+  for await (const { type } of first.stream({ conversationId: "c1", input: "Go" })) {
+    if (type !== "text-delta") continue;
+    // As it is found after `kill -9`.
+    for (const { key, value } of await before.list("")) await store.put(key, value);
+    break;
+  }
+  const url = await serverOfTheDocs(new Orchestrator({ model: talkative(3, "Well. ").model, store }));
+  const page = openPage(url);
+  await soon(() => expect(page.said["error"]).toBe("run_busy"));
+  await soon(() => expect(page.said["entries"]?.at(-1)).toMatchObject({ text: "Well. Well. Well. " }));
+});
+
 it("a page that does not read is let go, and harms no other one", async () => {
   const word = "x".repeat(2 ** 17);
   const words = 240;
