@@ -58,7 +58,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
 
   async function answer(request: Request, url: URL): Promise<Response> {
     const { method } = request;
-    if (!mayAsk(options, request)) return json(wireError("origin_refused", "This page may not ask."));
+    if (!mayAsk(options, request)) return json(originRefused(request.headers.get("origin")));
     if (method === "OPTIONS") return new Response(null, { status: 204 });
     const who = await authenticated(options, { url, headers: request.headers });
     if (who === undefined) return json(wireError("unauthenticated", "Who is asking? Sign in."));
@@ -152,6 +152,11 @@ function mayAsk(options: GuardOptions, { headers, method }: Request): boolean {
   const site = headers.get("sec-fetch-site");
   if (site === "same-origin" && method === "GET") return true;
   return site === null && isOriginAllowed(options, headers);
+}
+
+function originRefused(origin: string | null) {
+  const who = origin === null ? "A request without an origin" : `A page of ${origin}`;
+  return wireError("origin_refused", `${who} may not ask: the server's origins and allowNoOrigin say who may.`);
 }
 
 /** A body as text, counted while it is read; `undefined` if it is too large: the rest is not read. */

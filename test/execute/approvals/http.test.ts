@@ -115,6 +115,13 @@ describe("deciding", () => {
     expect(await (await post(body)).json()).toHaveProperty("message", "type is approval.decide.");
   });
 
+  it.each([
+    [{ origin: "https://other.example" }, "A page of https://other.example may not ask"],
+    [{}, "A request without an origin may not ask"],
+  ])("says whom it refuses: %o", async (headers: Record<string, string>, message) => {
+    expect(await (await get("", headers)).json()).toHaveProperty("message", expect.stringContaining(message));
+  });
+
   it("says what there is, to who asks for something else", async () => {
     const response = await get("/nothing");
     expect(response.status).toBe(404);
