@@ -241,16 +241,25 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#sink.start(undefined, textOf(to?.model));
   }
 
-  #blockDelta({ index, delta }: WireEvent): void {
+  /**
+   * A gateway may give an index to the beginning of a block only (https://github.com/decolua/9router/issues/2218): what
+   * has none belongs to the last of the open blocks.
+   */
+  #place(index: number | null | undefined): number {
+    return index ?? [...this.#open.keys()].at(-1) ?? -1;
+  }
+
+  #blockDelta({ index: said, delta }: WireEvent): void {
     if (!delta) return;
-    if (delta.type === "signature_delta") return this.#sign(this.#open.get(index ?? -1)?.record, delta.signature);
-    const target = this.#open.get(index ?? -1) ?? this.#missingBlock(index, delta);
+    const index = this.#place(said);
+    if (delta.type === "signature_delta") return this.#sign(this.#open.get(index)?.record, delta.signature);
+    const target = this.#open.get(index) ?? this.#missingBlock(said, delta);
     if (target === undefined) return;
     const { record } = target;
     const block: { [field: string]: unknown } = record.block;
     switch (delta.type) {
       case "input_json_delta":
-        if (delta.partial_json) this.#inputPiece(target, index ?? -1, inputText(delta.partial_json));
+        if (delta.partial_json) this.#inputPiece(target, index, inputText(delta.partial_json));
         return;
       case "text_delta":
         if (textOf(delta.text) !== undefined) this.#textPiece(target, delta.text!);
@@ -348,11 +357,12 @@ export class AnthropicParser implements Parser<ParserInput> {
    * A gateway may also stop a call in the middle of its input (https://github.com/ai-dynamo/dynamo/issues/12285): the
    * next piece continues it, or else the end of the message ends it.
    */
-  #blockStop({ index }: WireEvent): void {
-    const stopped = this.#open.get(index ?? -1);
+  #blockStop({ index: said }: WireEvent): void {
+    const index = this.#place(said);
+    const stopped = this.#open.get(index);
     if (stopped === undefined || isAmidObject(stopped.piece)) return;
-    this.#open.delete(index ?? -1);
-    if (!isSpoken(stopped.record)) this.#stopped.set(index ?? -1, stopped);
+    this.#open.delete(index);
+    if (!isSpoken(stopped.record)) this.#stopped.set(index, stopped);
     this.#endBlock(stopped);
   }
 

@@ -148,6 +148,43 @@ describe("reading", () => {
     expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [{ id: "toolu_1" }] }]);
   });
 
+  // https://github.com/decolua/9router/issues/2218
+  it.each([
+    ["pieces", ["content_block_delta"]],
+    ["pieces and ends", ["content_block_delta", "content_block_stop"]],
+    ["ends", ["content_block_stop"]],
+  ])("gives %s without an index to the last open block", async (_, types) => {
+    const events = [
+      start,
+      open(0, { type: "thinking", thinking: "" }),
+      delta(0, "thinking_delta", { thinking: "Hm." }),
+      delta(0, "signature_delta", { signature: "c2ln" }),
+      close(0),
+      ...text(1, "Louder."),
+      call(2, "toolu_1", "set_volume"),
+      json(2, '{"level":'),
+      json(2, " 3}"),
+      close(2),
+      call(3, "toolu_2", "set_volume"),
+      json(3, '{"level": 4}'),
+      close(3),
+      ...end("tool_use"),
+    ];
+    const bare = events.map((event) => (types.includes(event.type!) ? { ...event, index: undefined } : event));
+    const { turn } = await readEvents(bare);
+    expect(anthropic.assistantMessage(turn)).toMatchObject([
+      {
+        content: [
+          { type: "thinking", thinking: "Hm.", signature: "c2ln" },
+          { type: "text", text: "Louder." },
+          { type: "tool_use", id: "toolu_1", input: { level: 3 } },
+          { type: "tool_use", id: "toolu_2", input: { level: 4 } },
+        ],
+      },
+    ]);
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input)).toEqual([{ level: 3 }, { level: 4 }]);
+  });
+
   // https://github.com/jundot/omlx/pull/1577
   it("takes a name with white space around it for the tool's, and sends that back", async () => {
     const { turn } = await readEvents([start, call(0, "toolu_1", "set_volume\n"), close(0), ...end("tool_use")]);
