@@ -175,6 +175,8 @@ export class ResponsesParser implements Parser<unknown> {
       case "response.done":
         return this.#onEnd(isRecord(event.response) ? event.response : {}, type);
       case "error":
+      // A gateway's word for it.
+      case "response.error":
         return this.#fail(event.error ?? (event as WireError), "failed");
       default:
         // vLLM's error, whose type is a word for what went wrong.

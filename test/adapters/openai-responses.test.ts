@@ -955,6 +955,11 @@ describe("the parser", () => {
       "failed",
     ],
     [
+      "an error event under the name of a response's event",
+      { type: "response.error", error: { code: "rate_limit_exceeded", message: "Slow down." } },
+      "failed",
+    ],
+    [
       "response.failed",
       { type: "response.failed", response: { error: { code: "rate_limit_exceeded", message: "Slow down." } } },
       "failed",
