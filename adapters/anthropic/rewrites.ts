@@ -1,4 +1,4 @@
-import { literals } from "../../src/schema/fits.ts";
+import { literals } from "../../src/schema/fields.ts";
 import type { Rewrite } from "../../src/schema/lower.ts";
 import { describe, dropKeywords, loosenAround, without } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";

@@ -1,23 +1,22 @@
 import { copyOf, put, type Container } from "../json/container.ts";
 import { changedLiteral, exceedsDepth, isHuge, jsonIn } from "../json/index.ts";
 import {
+  allowedTypes,
   conjunction,
   contentOf,
   fits,
   fitsKind,
   isContainer,
-  listedNames,
   meantOf,
   schemasAt,
   step,
   takes,
-  typesOf,
   unionsOf,
   unlessTooMuch,
   type Parts,
   type Walk,
 } from "./fits.ts";
-import { propertiesOf, requiredOf } from "./fields.ts";
+import { listedNames, propertiesOf, requiredOf } from "./fields.ts";
 import { isRecord, typeOfValue } from "./json.ts";
 import { once } from "./once.ts";
 import type { JsonSchema } from "./types.ts";
@@ -177,7 +176,7 @@ function isOptional(key: string | number, parts: Parts): boolean {
 }
 
 function convertPlainly(value: unknown, given: Parts, walk: Walk, atRoot: boolean): unknown {
-  const isTyped = given.some((part) => typesOf(part) !== undefined);
+  const isTyped = given.some((part) => allowedTypes(part) !== undefined);
   // Arguments are an object unless their schema says text: one that lists properties need not name the type.
   const parts = isTyped ? given : atRoot && unionsOf(given).length === 0 ? OBJECT : [];
   const isTaken = (one: unknown) => takes(parts, typeOfValue(one));

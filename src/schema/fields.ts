@@ -12,6 +12,11 @@ export function oneOrAll(types: readonly unknown[]): unknown {
   return types.length === 1 ? types[0] : types;
 }
 
+/** Whether a value of one type is also of the other: an integer is a number. */
+export function isWithin(type: unknown, other: unknown): boolean {
+  return type === other || (type === "integer" && other === "number");
+}
+
 /** Whether a node describes an object: by its type or, without one, by its keywords. */
 export function isObjectNode(node: JsonSchema): boolean {
   const types = typesOf(node);
@@ -34,4 +39,15 @@ export function requiredOf({ required }: JsonSchema): readonly string[] {
 export function branchesOf(node: JsonSchema, keyword: "anyOf" | "oneOf" | "allOf"): readonly (JsonSchema | boolean)[] {
   const value = node[keyword];
   return Array.isArray(value) ? (value as (JsonSchema | boolean)[]) : [];
+}
+
+/** The values that a schema lists; `undefined` if it lists none. */
+export function literals({ enum: values, const: value }: JsonSchema): readonly unknown[] | undefined {
+  if (value !== undefined) return [value];
+  return Array.isArray(values) ? values : undefined;
+}
+
+/** The property names that a schema lists; `undefined` if it lists none. */
+export function listedNames({ propertyNames }: JsonSchema): readonly unknown[] | undefined {
+  return isRecord(propertyNames) ? literals(propertyNames) : undefined;
 }

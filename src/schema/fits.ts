@@ -1,5 +1,5 @@
 import type { Container } from "../json/container.ts";
-import { branchesOf, propertiesOf, requiredOf } from "./fields.ts";
+import { branchesOf, isWithin, listedNames, literals, propertiesOf, requiredOf } from "./fields.ts";
 import { getOwn, isObject, isRecord, typeOfValue } from "./json.ts";
 import { resolveRef } from "./refs.ts";
 import type { JsonSchema } from "./types.ts";
@@ -59,16 +59,11 @@ export function rootParts(root: JsonSchema): Parts {
 
 /** Whether all parts allow a type. */
 export function takes(parts: Parts, type: string): boolean {
-  return parts.every((part) => typesOf(part)?.some((own) => isWithin(type, own)) ?? true);
+  return parts.every((part) => allowedTypes(part)?.some((own) => isWithin(type, own)) ?? true);
 }
 
-/** Whether a value of one type is also of the other: an integer is a number. */
-export function isWithin(type: unknown, other: unknown): boolean {
-  return type === other || (type === "integer" && other === "number");
-}
-
-/** The types that a part allows; `undefined` if it names none. */
-export function typesOf(part: JsonSchema): readonly unknown[] | undefined {
+/** The types that a part allows, by what it says or lists; `undefined` if it allows any. */
+export function allowedTypes(part: JsonSchema): readonly unknown[] | undefined {
   const { type, nullable } = part;
   if (type === undefined) return literals(part)?.map(typeOfValue);
   const types = Array.isArray(type) ? type : [type];
@@ -80,17 +75,6 @@ export function unionsOf(parts: Parts): (readonly unknown[])[] {
   return parts
     .flatMap((part) => [branchesOf(part, "anyOf"), branchesOf(part, "oneOf")])
     .filter(({ length }) => length > 0);
-}
-
-/** The values that a schema lists; `undefined` if it lists none. */
-export function literals({ enum: values, const: value }: JsonSchema): readonly unknown[] | undefined {
-  if (value !== undefined) return [value];
-  return Array.isArray(values) ? values : undefined;
-}
-
-/** The property names that a schema lists; `undefined` if it lists none. */
-export function listedNames({ propertyNames }: JsonSchema): readonly unknown[] | undefined {
-  return isRecord(propertyNames) ? literals(propertyNames) : undefined;
 }
 
 /** What is in a container. */

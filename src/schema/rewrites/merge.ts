@@ -1,9 +1,8 @@
-import { isWithin } from "../fits.ts";
 import { getOwn, isRecord, sameValue } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, binding, KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { oneOrAll, propertiesOf } from "../fields.ts";
+import { isWithin, oneOrAll, propertiesOf } from "../fields.ts";
 
 /** Called for each keyword that the result expresses less exactly than the two schemas did. */
 export type Conflict = (keyword: string) => void;

@@ -1,9 +1,8 @@
-import { literals } from "../fits.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
 import { ANNOTATIONS, binding } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { branchesOf, oneOrAll, typesOf } from "../fields.ts";
+import { branchesOf, literals, oneOrAll, typesOf } from "../fields.ts";
 
 /** `nullable: true` of OpenAPI 3.0 becomes a type: for dialects without the keyword. */
 export const nullableToType: Rewrite = {

@@ -1,10 +1,9 @@
-import { listedNames } from "../fits.ts";
 import { getOwn, isRecord } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, without } from "./keywords.ts";
 import { nullableProperty } from "./nullability.ts";
-import { isObjectNode, propertiesOf, requiredOf, typesOf } from "../fields.ts";
+import { isObjectNode, listedNames, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
  * A record with listed names (`z.record(z.enum(["a", "b"]), …)`) becomes an object with these properties. No loss.

@@ -1,4 +1,3 @@
-import { literals } from "../fits.ts";
 import { getOwn, isRecord, sameValue, typeOfValue } from "../json.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
 import { once } from "../once.ts";
@@ -7,7 +6,7 @@ import { ANNOTATIONS, binding, eachSubschema, holdsSchemas, typeOfKeyword } from
 import type { JsonSchema } from "../types.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
-import { branchesOf, isObjectNode, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
+import { branchesOf, isObjectNode, literals, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /**
  * `oneOf` becomes `anyOf`. No loss if no value can fit two branches (different types, or one property with different

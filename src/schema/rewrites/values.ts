@@ -1,11 +1,10 @@
-import { literals } from "../fits.ts";
 import { isRecord, sameValue, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { IN_PLACE, mapAnySubschemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
-import { oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
+import { literals, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 
 /** `const: "x"` becomes `enum: ["x"]`, with its type if none is named. */
 export const constToEnum: Rewrite = {
