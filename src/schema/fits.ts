@@ -1,7 +1,7 @@
 import type { Container } from "../json/container.ts";
 import { branchesOf, isWithin, listedNames, literals, propertiesOf, requiredOf } from "./fields.ts";
 import { getOwn, isObject, isRecord, typeOfValue } from "./json.ts";
-import { resolveRef } from "./refs.ts";
+import { targetOf } from "./refs.ts";
 import type { JsonSchema } from "./types.ts";
 import { takeStep, type Work } from "./work.ts";
 
@@ -45,7 +45,7 @@ export function conjunction(schemas: readonly unknown[], walk: Walk): JsonSchema
     if (!isRecord(part) || parts.includes(part)) return;
     step(walk, parts.length);
     parts.push(part);
-    if (typeof part["$ref"] === "string") add(resolveRef(walk.root, part["$ref"]));
+    add(targetOf(part, walk.root));
     branchesOf(part, "allOf").forEach(add);
   };
   schemas.forEach(add);

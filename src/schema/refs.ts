@@ -19,6 +19,11 @@ export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefine
   return isRecord(value) ? value : undefined;
 }
 
+/** What the `$ref` of a schema leads to; `undefined` if it has none, or one that points to nothing here. */
+export function targetOf({ $ref }: JsonSchema, root: JsonSchema): JsonSchema | undefined {
+  return typeof $ref === "string" ? resolveRef(root, $ref) : undefined;
+}
+
 /**
  * All schemas that contain one that `matches`, themselves or through references. Found backwards from the matches, so
  * the time is linear in the number of schemas and references.
@@ -87,11 +92,11 @@ export function cyclesFrom(
   return found;
 }
 
-function linksOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
+/** The direct subschemas of a schema, and what its `$ref` leads to. */
+export function linksOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
   const links: JsonSchema[] = [];
   eachSubschema(node, (child) => links.push(child));
-  const { $ref } = node;
-  const target = typeof $ref === "string" ? resolveRef(root, $ref) : undefined;
+  const target = targetOf(node, root);
   if (target !== undefined) links.push(target);
   return links;
 }

@@ -2,8 +2,8 @@ import { oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 import { getOwn, isRecord } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { once } from "../once.ts";
-import { cyclesFrom, resolveRef } from "../refs.ts";
-import { eachSubschema, walkSchema } from "../subschemas.ts";
+import { cyclesFrom, linksOf } from "../refs.ts";
+import { walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
 import { keepKeywords, saysNothing, without } from "./keywords.ts";
@@ -124,11 +124,9 @@ const cyclesIn = /* @__PURE__ */ once((root: JsonSchema) => {
 });
 
 function needsOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
-  const { $ref, properties: _, $defs: __, ...rest } = node;
-  const needs: unknown[] = requiredOf(node).map((name) => getOwn(propertiesOf(node), name));
-  if (typeof $ref === "string") needs.push(resolveRef(root, $ref));
-  eachSubschema(rest, (child) => needs.push(child));
-  return needs.filter(isRecord);
+  const { properties: _, $defs: __, ...rest } = node;
+  const required = requiredOf(node).map((name) => getOwn(propertiesOf(node), name));
+  return [...required.filter(isRecord), ...linksOf(rest, root)];
 }
 
 /**
