@@ -1,6 +1,6 @@
 import { isToolError, messageOf, ToolError } from "./errors.ts";
 import { objectIn } from "./json/index.ts";
-import type { ModelTurn, ResponseInfo } from "./model.ts";
+import type { Conversation, Model, ModelOptions, ModelRequest, ModelTurn, ResponseInfo } from "./model.ts";
 import { lost } from "./read/failures.ts";
 import type { TurnStream } from "./read/index.ts";
 import { errorText, isObject, textOf } from "./wire/field.ts";
@@ -31,16 +31,37 @@ export async function opened<Event>(requested: Requested<Event>): Promise<Opened
   return { events: data, response: responseInfo(response.status, response.headers, textOf(id)) };
 }
 
+/** Sends a request; the signal closes the connection. */
+export type Ask<Event> = (signal: AbortSignal) => Promise<Opened<Event>>;
+
+/**
+ * The model of every adapter: request -> body -> turn.
+ *
+ * @param askOf makes the body of a request, which is not sent until the turn's first event is asked for
+ */
+export function modelOf<Event, Message>(
+  adapter: Model<Message>["adapter"],
+  conversation: Conversation<Message>,
+  { limits, repair }: ModelOptions,
+  askOf: (request: ModelRequest<Message>) => Ask<Event>,
+): Model<Message> {
+  return {
+    ...conversation,
+    adapter,
+    open(request) {
+      const ask = askOf(request);
+      const { tools = [], signal, runId } = request;
+      return openTurn<Event>((source) => adapter.read(source, { tools, signal, runId, limits, repair }), ask);
+    },
+  };
+}
+
 /**
  * A turn whose request is not sent until its first event is asked for.
  *
  * @param read the adapter's `read()`, with its options
- * @param ask sends the request; the signal closes the connection
  */
-export function openTurn<Event>(
-  read: (source: AsyncIterable<Event>) => TurnStream,
-  ask: (signal: AbortSignal) => Promise<Opened<Event>>,
-): ModelTurn {
+export function openTurn<Event>(read: (source: AsyncIterable<Event>) => TurnStream, ask: Ask<Event>): ModelTurn {
   const source = new Asked(ask);
   const stream = read(source);
   Object.defineProperty(stream, SOURCE, { value: source });
@@ -70,11 +91,11 @@ class Asked<Event> implements AsyncIterable<Event>, AsyncIterator<Event> {
   /** `read()` aborts it when the reader leaves: this closes the connection, even while its answer is awaited. */
   readonly controller = new AbortController();
   response: ResponseInfo | undefined;
-  readonly #ask: (signal: AbortSignal) => Promise<Opened<Event>>;
+  readonly #ask: Ask<Event>;
   #opened: Opened<Event> | undefined;
   #events: AsyncIterator<Event> | undefined;
 
-  constructor(ask: (signal: AbortSignal) => Promise<Opened<Event>>) {
+  constructor(ask: Ask<Event>) {
     this.#ask = ask;
   }
 

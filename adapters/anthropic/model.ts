@@ -25,7 +25,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import type { Turn } from "../../src/stream/events.ts";
@@ -70,30 +70,25 @@ export function messagesModel(
 ): Model<MessageParam> {
   checkClient(client?.messages?.create, "anthropic.model()", "@anthropic-ai/sdk");
   checkParams(params, "anthropic.model()", options);
-  const { parallel, limits, repair } = options;
+  const { parallel } = options;
   const { tools: hosted = [], ...fields } = params;
-  return {
-    ...conversation,
-    adapter: { ...adapter, assistantMessage: (turn) => withContainer(adapter.assistantMessage(turn), turn) },
-    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
-      const offered: ToolUnion[] = [...adapter.tools(chosenTools(tools, toolChoice), options), ...hosted];
-      const body: MessageCreateParamsStreaming = {
-        ...fields,
-        ...containerOf(messages, fields.container),
-        messages: messages.map(withoutContainer),
-        ...(instructions !== undefined && { system: instructions }),
-        ...(offered.length > 0 && { tools: offered }),
-        ...(isSent(toolChoice, offered)
-          ? adapter.toolChoice(toolChoice, { parallel })
-          : offered.length > 0 && parallel !== undefined && parallelChoice(parallel, fields.tool_choice)),
-        stream: true,
-      };
-      return openTurn<RawMessageStreamEvent>(
-        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
-        (abort) => opened(client.messages.create(body, { signal: abort })),
-      );
-    },
-  };
+  const model = modelOf(adapter, conversation, options, ({ messages, tools = [], instructions, toolChoice }) => {
+    const offered: ToolUnion[] = [...adapter.tools(chosenTools(tools, toolChoice), options), ...hosted];
+    const body: MessageCreateParamsStreaming = {
+      ...fields,
+      ...containerOf(messages, fields.container),
+      messages: messages.map(withoutContainer),
+      ...(instructions !== undefined && { system: instructions }),
+      ...(offered.length > 0 && { tools: offered }),
+      ...(isSent(toolChoice, offered)
+        ? adapter.toolChoice(toolChoice, { parallel })
+        : offered.length > 0 && parallel !== undefined && parallelChoice(parallel, fields.tool_choice)),
+      stream: true,
+    };
+    return (signal) => opened(client.messages.create(body, { signal }));
+  });
+  const assistantMessage = (turn: Turn) => withContainer(adapter.assistantMessage(turn), turn);
+  return { ...model, adapter: { ...adapter, assistantMessage } };
 }
 
 /** The container in which code waits is kept with its message, so that any process that resumes the run finds it. */

@@ -4,7 +4,7 @@ import type { Cohere } from "cohere-ai";
 import type { Adapter, ToolsOptions } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { checkClient, checkParams, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { openTurn, responseInfo } from "../../src/open-turn.ts";
+import { modelOf, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 
@@ -39,30 +39,23 @@ export function cohereModel(
 ): Model<Cohere.ChatMessageV2> {
   checkClient(client?.chatStream, "cohere.model()", "cohere-ai, a CohereClientV2");
   checkParams(params, "cohere.model()", options);
-  const { limits, repair, strict, onLoss } = options;
-  return {
-    ...conversation,
-    adapter,
-    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
-      const body: Cohere.V2ChatStreamRequest = {
-        ...params,
-        messages: [
-          ...(instructions === undefined ? [] : [{ role: "system" as const, content: instructions }]),
-          ...messages,
-        ],
-        ...adapter.request(tools, { strict, onLoss, choice: toolChoice }),
-      };
-      return openTurn<Cohere.V2ChatStreamResponse>(
-        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
-        async (abort) => {
-          const asked = client.chatStream(body, { abortSignal: abort });
-          if (asked.withRawResponse === undefined) return { events: await asked };
-          const { data, rawResponse } = await asked.withRawResponse();
-          return { events: data, response: responseInfo(rawResponse.status, rawResponse.headers) };
-        },
-      );
-    },
-  };
+  const { strict, onLoss } = options;
+  return modelOf(adapter, conversation, options, ({ messages, tools = [], instructions, toolChoice }) => {
+    const body: Cohere.V2ChatStreamRequest = {
+      ...params,
+      messages: [
+        ...(instructions === undefined ? [] : [{ role: "system" as const, content: instructions }]),
+        ...messages,
+      ],
+      ...adapter.request(tools, { strict, onLoss, choice: toolChoice }),
+    };
+    return async (abortSignal) => {
+      const asked = client.chatStream(body, { abortSignal });
+      if (asked.withRawResponse === undefined) return { events: await asked };
+      const { data, rawResponse } = await asked.withRawResponse();
+      return { events: data, response: responseInfo(rawResponse.status, rawResponse.headers) };
+    };
+  });
 }
 
 export const conversation: Conversation<Cohere.ChatMessageV2> = {

@@ -3,7 +3,7 @@
 import type { Interactions } from "@google/genai";
 import type { Adapter } from "../../src/adapter.ts";
 import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
@@ -50,31 +50,24 @@ export function interactionsModel(
 ): Model<Step> {
   checkClient(client?.interactions?.create, "googleInteractions.model()", "@google/genai 2 or later");
   checkParams(params, "googleInteractions.model()", options);
-  const { limits, repair, strict, onLoss } = options;
+  const { strict, onLoss } = options;
   const { tools: hosted = [], ...fields } = params;
-  return {
-    ...conversation,
-    adapter,
-    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
-      const offered: Tool[] = [...adapter.tools(tools, { onLoss }), ...hosted];
-      const chosen = isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { strict })["generation_config"];
-      const body: Request & { stream: true } = {
-        ...fields,
-        input: [...messages],
-        ...(instructions !== undefined && { system_instruction: instructions }),
-        ...(offered.length > 0 && { tools: offered }),
-        ...(chosen !== false && { generation_config: { ...fields.generation_config, ...(chosen as object) } }),
-        stream: true,
-      };
-      return openTurn<StreamedEvent>(
-        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
-        (abort) => opened(client.interactions.create(body, { signal: abort })),
-      );
-    },
-    // Then the provider has the history, and in it the calls of the first results.
-    pair: (messages) =>
-      pairMessages(messages, { ...PAIRING, keepsOrphans: !isNothing(params.previous_interaction_id) }),
-  };
+  // Then the provider has the history, and in it the calls of the first results.
+  const keepsOrphans = !isNothing(params.previous_interaction_id);
+  const pair = (messages: readonly Step[]) => pairMessages(messages, { ...PAIRING, keepsOrphans });
+  return modelOf(adapter, { ...conversation, pair }, options, ({ messages, tools = [], instructions, toolChoice }) => {
+    const offered: Tool[] = [...adapter.tools(tools, { onLoss }), ...hosted];
+    const chosen = isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { strict })["generation_config"];
+    const body: Request & { stream: true } = {
+      ...fields,
+      input: [...messages],
+      ...(instructions !== undefined && { system_instruction: instructions }),
+      ...(offered.length > 0 && { tools: offered }),
+      ...(chosen !== false && { generation_config: { ...fields.generation_config, ...(chosen as object) } }),
+      stream: true,
+    };
+    return (signal) => opened(client.interactions.create(body, { signal }));
+  });
 }
 
 export const conversation: Conversation<Step> = {

@@ -18,7 +18,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { isSent, type Conversation, type Model, type ModelOptions, type ModelRequest } from "../../src/model.ts";
-import { openTurn, responseInfo, type Opened } from "../../src/open-turn.ts";
+import { modelOf, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, unpaired, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
@@ -76,7 +76,7 @@ export function genaiModel(
   options: GoogleModelOptions = {},
 ): Model<Content> {
   const { tools: hosted = [], ...config } = params.config ?? {};
-  return modelOf<Content>(adapter, options, (request) => {
+  return modelOf<GoogleEvent, Content>(adapter as Adapter, conversation as Conversation, options, (request) => {
     const { instructions } = request;
     const { tools: own, toolConfig } = fieldsOf(adapter, request, options, "json-schema", config.toolConfig);
     const tools: Tool[] = [...own, ...hosted];
@@ -112,7 +112,7 @@ export function legacyModel(
   options: GoogleModelOptions = {},
 ): Model<LegacyContent> {
   const { tools: hosted = [], ...fields } = params;
-  return modelOf<LegacyContent>(adapter, options, (request) => {
+  return modelOf<GoogleEvent, LegacyContent>(adapter as Adapter, conversation as Conversation, options, (request) => {
     const { instructions } = request;
     const { tools: own, toolConfig } = fieldsOf(adapter, request, options, "schema", fields.toolConfig);
     const tools: LegacyTool[] = [...own, ...hosted];
@@ -133,24 +133,6 @@ export function legacyModel(
       return { events: stream as AsyncIterable<GoogleEvent> };
     };
   });
-}
-
-type Ask = (signal: AbortSignal) => Promise<Opened<GoogleEvent>>;
-
-function modelOf<Message extends Content | LegacyContent>(
-  adapter: GoogleAdapter,
-  { limits, repair }: GoogleModelOptions,
-  askOf: (request: ModelRequest<Message>) => Ask,
-): Model<Message> {
-  return {
-    ...(conversation as unknown as Conversation<Message>),
-    adapter: adapter as unknown as Adapter<any, any, any, Message>,
-    open(request) {
-      const ask = askOf(request);
-      const { tools = [], signal, runId } = request;
-      return openTurn<GoogleEvent>((source) => adapter.read(source, { tools, signal, runId, limits, repair }), ask);
-    },
-  };
 }
 
 function fieldsOf(

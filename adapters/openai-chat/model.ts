@@ -9,7 +9,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { textMessage } from "./messages.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
@@ -57,34 +57,27 @@ export function chatModel(
 ): Model<ChatCompletionMessageParam> {
   checkClient(client?.chat?.completions?.create, "openaiChat.model()", "openai");
   checkParams(params, "openaiChat.model()", options, { instructionsRole: true, alternatingRoles: true });
-  const { instructionsRole = "system", alternatingRoles = false, parallel, limits, repair } = options;
+  const { instructionsRole = "system", alternatingRoles = false, parallel } = options;
   const { stream_options: streamOptions = { include_usage: true }, ...fields } = params;
   // "'parallel_tool_calls' is only allowed when 'tools' are specified": https://github.com/openai/swarm/issues/30
   const { parallel_tool_calls: _parallel, tool_choice: _choice, ...withoutTools } = fields;
-  return {
-    ...conversation,
-    adapter,
-    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
-      const offered = adapter.tools(tools, options);
-      const body: ChatCompletionCreateParamsStreaming = {
-        // Some servers refuse it (https://github.com/avante-corp/avante.nvim/issues/2347), others refuse `null`
-        // (https://github.com/huggingface/text-generation-inference/issues/3155).
-        ...(streamOptions !== null && { stream_options: streamOptions }),
-        ...(offered.length > 0 ? fields : withoutTools),
-        messages: [
-          ...(instructions === undefined ? [] : [{ role: instructionsRole, content: instructions }]),
-          ...(alternatingRoles ? alternating(messages) : messages),
-        ],
-        ...(offered.length > 0 && { tools: offered, ...(parallel !== undefined && { parallel_tool_calls: parallel }) }),
-        ...(isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { tools })),
-        stream: true,
-      };
-      return openTurn<ChatCompletionChunk>(
-        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
-        (abort) => opened(client.chat.completions.create(body, { signal: abort })),
-      );
-    },
-  };
+  return modelOf(adapter, conversation, options, ({ messages, tools = [], instructions, toolChoice }) => {
+    const offered = adapter.tools(tools, options);
+    const body: ChatCompletionCreateParamsStreaming = {
+      // Some servers refuse it (https://github.com/avante-corp/avante.nvim/issues/2347), others refuse `null`
+      // (https://github.com/huggingface/text-generation-inference/issues/3155).
+      ...(streamOptions !== null && { stream_options: streamOptions }),
+      ...(offered.length > 0 ? fields : withoutTools),
+      messages: [
+        ...(instructions === undefined ? [] : [{ role: instructionsRole, content: instructions }]),
+        ...(alternatingRoles ? alternating(messages) : messages),
+      ],
+      ...(offered.length > 0 && { tools: offered, ...(parallel !== undefined && { parallel_tool_calls: parallel }) }),
+      ...(isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { tools })),
+      stream: true,
+    };
+    return (signal) => opened(client.chat.completions.create(body, { signal }));
+  });
 }
 
 /**

@@ -13,7 +13,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import { isCall } from "./item.ts";
@@ -48,30 +48,23 @@ export function responsesModel(
 ): Model<ResponseInputItem> {
   checkClient(client?.responses?.create, "openaiResponses.model()", "openai 5 or later");
   checkParams(params, "openaiResponses.model()", options);
-  const { parallel, limits, repair } = options;
+  const { parallel } = options;
   const { tools: hosted = [], ...fields } = params;
   // Then the provider has the history, and in it the calls of the first results.
   const keepsOrphans = isGiven(params.previous_response_id) || isGiven(params.conversation);
-  return {
-    ...conversation,
-    adapter,
-    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
-      const offered: Tool[] = [...adapter.tools(tools, options), ...hosted];
-      const body: ResponseCreateParamsStreaming = {
-        ...fields,
-        input: inputOf(messages, params),
-        ...(instructions !== undefined && { instructions }),
-        ...(offered.length > 0 && { tools: offered, ...(parallel !== undefined && { parallel_tool_calls: parallel }) }),
-        ...(isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { tools })),
-        stream: true,
-      };
-      return openTurn<StreamedEvent>(
-        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
-        (abort) => opened(client.responses.create(body, { signal: abort })),
-      );
-    },
-    pair: (messages) => pairMessages(messages, { ...PAIRING, keepsOrphans }),
-  };
+  const pair = (messages: readonly ResponseInputItem[]) => pairMessages(messages, { ...PAIRING, keepsOrphans });
+  return modelOf(adapter, { ...conversation, pair }, options, ({ messages, tools = [], instructions, toolChoice }) => {
+    const offered: Tool[] = [...adapter.tools(tools, options), ...hosted];
+    const body: ResponseCreateParamsStreaming = {
+      ...fields,
+      input: inputOf(messages, params),
+      ...(instructions !== undefined && { instructions }),
+      ...(offered.length > 0 && { tools: offered, ...(parallel !== undefined && { parallel_tool_calls: parallel }) }),
+      ...(isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { tools })),
+      stream: true,
+    };
+    return (signal) => opened(client.responses.create(body, { signal }));
+  });
 }
 
 function isGiven(value: unknown): boolean {
