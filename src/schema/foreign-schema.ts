@@ -2,7 +2,7 @@ import { checkForeignSchema } from "./foreign.ts";
 import { plainSchema } from "./plain.ts";
 import { findSlowPatterns, stepsOf } from "./slow-patterns.ts";
 import { changeAll } from "./subschemas.ts";
-import type { JsonSchema, Schema } from "./types.ts";
+import { rejected, type JsonSchema, type Schema } from "./types.ts";
 
 /** A few tenths of a second. */
 const MAX_STEPS = 1e8;
@@ -29,8 +29,7 @@ export function foreignSchema(given: JsonSchema, checksItself = false): Schema {
     validate(value: unknown) {
       if (stepsOf(value, counts) <= MAX_STEPS) return whole.validate(value);
       if (checksItself && !areForNames) return withoutSlow.validate(value);
-      const message = "has texts that are too long to be checked against the patterns of the schema; shorten them";
-      return { ok: false, issues: [{ message, path: [] }] } as const;
+      return rejected("has texts that are too long to be checked against the patterns of the schema; shorten them");
     },
   });
 }

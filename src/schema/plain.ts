@@ -7,7 +7,7 @@ import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
 import { checkKeywords, checkReferences, placesIn, prepare } from "./plain-prepare.ts";
 import { guardUnions, limitWork, TooMuchWork } from "./plain-unions.ts";
-import type { JsonSchema, Schema, Validation } from "./types.ts";
+import { rejected, type JsonSchema, type Schema, type Validation } from "./types.ts";
 
 /**
  * A plain JSON Schema, checked when it is defined, so that a mistake in it shows before any model calls. The validator
@@ -78,7 +78,7 @@ function checkedSchema(source: JsonSchema): Schema {
       // A hand-made value: absent and undefined are the same in JSON.
       return run(copyJson(given), error instanceof RangeError);
     } catch (again) {
-      return { ok: false, issues: [{ message: unchecked(again), path: [] }] };
+      return rejected(unchecked(again));
     }
   }
 }

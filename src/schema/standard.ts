@@ -3,7 +3,7 @@ import { messageOf, ToolError, type Issue } from "../errors.ts";
 import { isPromise } from "../promise.ts";
 import { frozenJson, isObject, isObjectLike } from "./json.ts";
 import { changeAll } from "./subschemas.ts";
-import type { JsonSchema, Schema, Validation } from "./types.ts";
+import { rejected, type JsonSchema, type Schema, type Validation } from "./types.ts";
 
 /** True for a schema of a Standard Schema library. https://standardschema.dev */
 export function isStandardSchema(source: unknown): source is StandardSchemaV1 {
@@ -34,13 +34,13 @@ function validate(source: StandardSchemaV1, value: unknown): Validation {
     const result = run(source, value);
     if (isPromise(result)) {
       result.then(undefined, () => {}); // nothing else handles its rejection
-      return refuse(ASYNCHRONOUS);
+      return rejected(ASYNCHRONOUS);
     }
     if (result.issues === undefined) return { ok: true, value: result.value };
     return { ok: false, issues: Array.from(result.issues, readIssue) };
   } catch (error) {
     const message = messageOf(error);
-    return refuse(ZOD_IS_ASYNCHRONOUS.test(message) ? ASYNCHRONOUS : `the check itself failed: ${message}`);
+    return rejected(ZOD_IS_ASYNCHRONOUS.test(message) ? ASYNCHRONOUS : `the check itself failed: ${message}`);
   }
 }
 
@@ -83,10 +83,6 @@ interface SafeParsing {
 
 interface ParseParams {
   readonly jitless: boolean;
-}
-
-function refuse(message: string): Validation {
-  return { ok: false, issues: [{ message, path: [] }] };
 }
 
 function readIssue({ message, path = [] }: StandardSchemaV1.Issue): Issue {

@@ -8,6 +8,11 @@ export type Validation<T = unknown> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
+/** The outcome for a value that is wrong as a whole. */
+export function rejected(message: string): Validation<never> {
+  return { ok: false, issues: [{ message, path: [] }] };
+}
+
 /**
  * An input schema of any kind, in one form: what to show to a model, and how to check what it writes. `Input` is what
  * the model writes, `Output` what the handler receives.

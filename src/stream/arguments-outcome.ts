@@ -17,11 +17,11 @@ export interface ArgumentsFailure {
 
 type DepthLimit = Pick<Limits, "maxDepth">;
 
-export const TRUNCATED: ArgumentsFailure = {
-  ok: false,
-  code: "truncated",
-  message: "were cut before the model closed them",
-};
+export function failed(code: ToolErrorCode, message: string): ArgumentsFailure {
+  return { ok: false, code, message };
+}
+
+export const TRUNCATED = /* @__PURE__ */ failed("truncated", "were cut before the model closed them");
 
 /**
  * The outcome of a text: its value or, if that is `undefined` since it is not JSON, what a repair that closes nothing
@@ -54,23 +54,18 @@ export function exactly(value: unknown, text?: string): ArgumentsOutcome {
   const literal = text === undefined ? lostNumber(value) : changedLiteral(text);
   if (literal === undefined) return { ok: true, value };
   const shown = literal.length > 40 ? `${literal.slice(0, 40)}…` : literal;
-  return {
-    ok: false,
-    code: "invalid_input",
-    message: `hold the number ${shown}, which cannot be kept exactly (integers beyond ${Number.MAX_SAFE_INTEGER} cannot): write it as a string where the schema takes one`,
-  };
+  return failed(
+    "invalid_input",
+    `hold the number ${shown}, which cannot be kept exactly (integers beyond ${Number.MAX_SAFE_INTEGER} cannot): write it as a string where the schema takes one`,
+  );
 }
 
 export function tooLong({ maxArgumentsLength }: Limits): ArgumentsFailure {
-  return {
-    ok: false,
-    code: "too_large",
-    message: `are longer than ${maxArgumentsLength} characters (limits.maxArgumentsLength)`,
-  };
+  return failed("too_large", `are longer than ${maxArgumentsLength} characters (limits.maxArgumentsLength)`);
 }
 
 export function tooDeep({ maxDepth }: DepthLimit): ArgumentsFailure {
-  return { ok: false, code: "too_large", message: `nest deeper than ${maxDepth} levels (limits.maxDepth)` };
+  return failed("too_large", `nest deeper than ${maxDepth} levels (limits.maxDepth)`);
 }
 
 /** The value of a JSON text; `undefined` if it is not JSON, or nests deeper than `maxDepth`. */
@@ -91,11 +86,11 @@ function repaired(text: string, policy: RepairPolicy, limits: DepthLimit, repair
   if (!mended.ok) {
     // An unescaped quote makes it unclear where its string ends, and so whether everything is there.
     if (mended.reason === "truncated" && /[}\]]/.test(text.trimEnd().slice(-1)))
-      return { ...TRUNCATED, message: `${TRUNCATED.message}, or a quote in them is not escaped` };
+      return failed("truncated", `${TRUNCATED.message}, or a quote in them is not escaped`);
     if (mended.reason === "truncated") return TRUNCATED;
-    return { ok: false, code: "invalid_json", message: `are not valid JSON. ${mended.message}` };
+    return failed("invalid_json", `are not valid JSON. ${mended.message}`);
   }
-  if (policy === "off") return { ok: false, code: "invalid_json", message: `are not valid JSON: ${jsonErrorOf(text)}` };
+  if (policy === "off") return failed("invalid_json", `are not valid JSON: ${jsonErrorOf(text)}`);
   repairs.push({ kind: "syntax", before: text, after: mended.text });
   return exactly(mended.value, mended.text);
 }

@@ -12,6 +12,7 @@ import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 import {
   exactly,
+  failed,
   noArguments,
   outcomeOfText,
   parse,
@@ -224,7 +225,7 @@ export class Arguments {
   finish(policy: RepairPolicy): ArgumentsOutcome {
     if (this.failure !== undefined) return this.failure;
     if (this.#values !== undefined) return this.#values.finish();
-    if (this.#isMixed) return { ok: false, code: "invalid_json", message: MIXED };
+    if (this.#isMixed) return failed("invalid_json", MIXED);
     const { text } = this;
     if (this.custom) {
       this.#changes = [...this.changes(), { path: [], done: true }];
@@ -338,7 +339,7 @@ export class Arguments {
       this.#replace(delta);
       return delta;
     }
-    this.failure = { ok: false, code: "invalid_json", message: "came as an object, then others as text" };
+    this.failure = failed("invalid_json", "came as an object, then others as text");
     return "";
   }
 
@@ -390,7 +391,7 @@ export class Arguments {
   #refuse(error: unknown): void {
     if (error instanceof TooLong) this.#giveUp();
     else if (error instanceof TooDeep) this.failure = tooDeep(this.#limits);
-    else if (error instanceof Misfit) this.failure = { ok: false, code: "rejected", message: error.message };
+    else if (error instanceof Misfit) this.failure = failed("rejected", error.message);
     else throw error;
   }
 

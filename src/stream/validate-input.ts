@@ -1,5 +1,6 @@
 import { messageOf, type FailedCall } from "../errors.ts";
 import { coerce, dropNulls, mayForceNulls, type Coercion, type Validation } from "../schema/index.ts";
+import { rejected } from "../schema/types.ts";
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
 
@@ -29,8 +30,7 @@ export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, 
   try {
     return validate(tool, value, policy, repairs);
   } catch (error) {
-    const message = `the check itself failed: ${messageOf(error)}`;
-    return { ok: false, issues: [{ message, path: [] }] };
+    return rejected(`the check itself failed: ${messageOf(error)}`);
   }
 }
 

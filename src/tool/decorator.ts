@@ -2,6 +2,7 @@ import { addDecoration, decorationsOf, type Decoration } from "./metadata.ts";
 import { ToolError } from "../errors.ts";
 import type { InferOutput, SchemaSource } from "../schema/index.ts";
 import { isObject, isObjectLike, kindOf } from "../schema/json.ts";
+import { invalidTool } from "./policy.ts";
 import { toolList } from "./tool-set.ts";
 import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
 
@@ -93,13 +94,10 @@ function bind(owner: object, className: string, { key, options }: Decoration): T
   const method: unknown = (owner as Record<PropertyKey, unknown>)[key];
   const qualifiedName = className === "" ? String(key) : `${className}.${String(key)}`;
   if (typeof method !== "function") {
-    throw new ToolError("invalid_tool", `Tool ${qualifiedName}: the method was replaced by ${typeof method}.`);
+    throw invalidTool(qualifiedName, `the method was replaced by ${typeof method}.`);
   }
   if (typeof key === "symbol" && options.name === undefined) {
-    throw new ToolError(
-      "invalid_tool",
-      `Tool ${qualifiedName}: a method with a symbol for a name needs the option "name".`,
-    );
+    throw invalidTool(qualifiedName, 'a method with a symbol for a name needs the option "name".');
   }
   const { needsApproval, approvalMessage, undo, toModelOutput } = options;
   return makeTool(

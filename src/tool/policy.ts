@@ -95,13 +95,13 @@ export function policyOf(definition: ToolPolicy & { readonly name: string }, eff
   }
   const { retries = 0, undo, irreversible } = policy as ToolPolicy;
   if (retries > 0 && effect === "write") {
-    throw invalid(
+    throw invalidTool(
       definition.name,
       `retries are for effect "read" and "idempotent": a "write" may have happened though it failed.`,
     );
   }
   if (irreversible === true && undo !== undefined) {
-    throw invalid(definition.name, `it is irreversible and has an undo function: one of them is wrong.`);
+    throw invalidTool(definition.name, `it is irreversible and has an undo function: one of them is wrong.`);
   }
   return policy;
 }
@@ -112,7 +112,7 @@ export type Check = readonly [fits: (value: unknown) => boolean, expected: strin
 export function checkFields(checks: Readonly<Record<string, Check>>, definition: object, name: string): void {
   for (const [field, [fits, expected]] of Object.entries(checks)) {
     const value = (definition as Record<string, unknown>)[field];
-    if (value !== undefined && !fits(value)) throw invalid(name, `${field} is ${expected}, got ${shown(value)}.`);
+    if (value !== undefined && !fits(value)) throw invalidTool(name, `${field} is ${expected}, got ${shown(value)}.`);
   }
 }
 
@@ -138,7 +138,8 @@ export const RULES = {
   maxCallsPerRun: [isCount, "a whole number from 0"],
 } satisfies Record<keyof ToolPolicy, Check>;
 
-function invalid(name: string, what: string): ToolError {
+/** The error for a definition that cannot be used. */
+export function invalidTool(name: string, what: string): ToolError {
   return new ToolError("invalid_tool", `Tool ${name}: ${what}`);
 }
 

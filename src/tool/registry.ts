@@ -1,4 +1,4 @@
-import { ToolError } from "../errors.ts";
+import { invalidTool } from "./policy.ts";
 import { checkTool, duplicateTool, type ToolSource, toolList } from "./tool-set.ts";
 import { ToolUse } from "./use.ts";
 import type { Tool, ToolMode } from "./tool.ts";
@@ -76,10 +76,7 @@ export class ToolRegistry {
 function inMode(tool: Tool, mode: ToolMode): Tool {
   if (mode === tool.mode) return tool;
   if (mode === "internal") {
-    throw new ToolError(
-      "invalid_tool",
-      `Tool ${tool.qualifiedName}: it has no execute function and can only be external.`,
-    );
+    throw invalidTool(tool.qualifiedName, "it has no execute function and can only be external.");
   }
   if (mode !== "external") throw new TypeError(`mode is "internal" or "external", got ${JSON.stringify(mode)}`);
   const view: Tool = {

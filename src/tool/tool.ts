@@ -5,6 +5,7 @@ import { withInputRoot } from "../schema/root.ts";
 import type { Schema } from "../schema/types.ts";
 import {
   checkFields,
+  invalidTool,
   isBoolean,
   isFunction,
   policyOf,
@@ -155,10 +156,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   checkName(name, qualifiedName);
   const unknown = unknownKey(definition, KNOWN);
   if (unknown !== undefined) {
-    throw new ToolError(
-      "invalid_tool",
-      `Tool ${name}: there is no option ${JSON.stringify(unknown)}.${instead(unknown)}`,
-    );
+    throw invalidTool(name, `there is no option ${JSON.stringify(unknown)}.${instead(unknown)}`);
   }
   checkFields(FIELDS, definition, name);
   const tool: Tool<InferOutput<S>, Output, InferInput<S>, Name> = {
@@ -186,9 +184,9 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
 /** Providers differ in what names they accept; each adapter maps what its own rejects. This is what none accepts. */
 function checkName(name: unknown, qualifiedName: string): void {
   if (typeof name === "string" && name.length > 0 && name.length <= 128 && !/[\s\p{Cc}\p{Cf}]/u.test(name)) return;
-  throw new ToolError(
-    "invalid_tool",
-    `Tool ${qualifiedName}: a name has 1 to 128 characters without white space or control characters, got ${JSON.stringify(name)}.`,
+  throw invalidTool(
+    qualifiedName,
+    `a name has 1 to 128 characters without white space or control characters, got ${JSON.stringify(name)}.`,
   );
 }
 

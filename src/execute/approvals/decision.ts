@@ -1,7 +1,7 @@
 import { issuesText } from "../../errors.ts";
 import { parseJson } from "../../json/parse.ts";
 import { isRecord, kindOf, unknownKey } from "../../schema/json.ts";
-import type { Validation } from "../../schema/types.ts";
+import { rejected, type Validation } from "../../schema/types.ts";
 import { toolList, type ToolSource } from "../../tool/tool-set.ts";
 import { ApprovalError } from "./errors.ts";
 import { grantScope } from "./grants.ts";
@@ -61,7 +61,7 @@ export function validateWith(tools: ToolSource): ValidateInput {
   return (toolName, input) => {
     const tool = toolList(tools).find(({ name }) => name === toolName);
     if (tool !== undefined) return tool.inputSchema.validate(input);
-    return { ok: false, issues: [{ message: `there is no tool ${toolName} here to check it`, path: [] }] };
+    return rejected(`there is no tool ${toolName} here to check it`);
   };
 }
 
