@@ -52,6 +52,10 @@ describe("requires", () => {
     const { executor, store } = setup(tools);
     await store.put(storeKey("action-success", "run", "read_file"), "died");
     expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ reason: "requirement_missing" });
+    const row = { version: 1, runId: "run", invocationId: "died", toolName: "read_file", effect: "idempotent" };
+    const started = { status: "started", attempts: 1, lease: { owner: "dead", until: Date.now() + 60_000 } };
+    await store.put("action/run/died", { ...row, ...started, digest: "sha256:1", createdAt: 1 });
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ reason: "requirement_missing" });
     await executor.execute(useOf(read.tool), RUN);
     expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ status: "completed" });
   });
@@ -150,13 +154,15 @@ describe("maxCallsPerRun", () => {
     const losing = failing(store, (verb, key) => {
       if (verb === "put" && key === "action/run/a") lost.abort(new ToolError("lease_lost", "Another process goes on."));
     });
-    const again = () => useOf(tool, {}, { invocationId: "a" });
+    const again = () => useOf(tool, {}, { invocationId: "a", id: "call_a" });
     const first = setup([tool], { store: losing }).executor.execute(again(), { ...RUN, signal: lost.signal });
     expect(await first).toMatchObject({ status: "failed", recorded: false, error: { code: "aborted" } });
     const { executor } = setup([tool], { store });
     expect(await executor.action("run/a")).toMatchObject({ status: "planned", startedAt: null });
     for (const use of [useOf(tool), again()]) {
-      expect(await executor.execute(use, RUN)).toMatchObject({ status: "completed" });
+      const outcome = await executor.execute(use, RUN);
+      expect(outcome.status).toBe("completed");
+      expect(outcome.repeatOf, "it is no repetition of itself").toBeUndefined();
     }
     expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ reason: "too_many_calls" });
     expect(ran).toHaveLength(2);

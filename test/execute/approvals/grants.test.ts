@@ -87,6 +87,25 @@ describe('"always allow" too wide', () => {
     expect(await statusOf("c1")).toBe("pending");
   });
 
+  it("by places of its own only: not what every object, or every text, has", async () => {
+    const equals = [{ path: ["note"], value: {} }];
+    const everywhere = [
+      { path: ["constructor", "name"], value: "Object" },
+      { path: ["__proto__", "__proto__"], value: null },
+      { path: ["customer", "id", "length"], value: 2 },
+    ];
+    for (const place of everywhere) {
+      await expect(always(small, { where: { equals: [place] } })).rejects.toMatchObject({ code: "invalid_input" });
+    }
+    const { id } = await always({ ...small, note: {} }, { where: { equals } });
+    const [{ key, value }] = (await store.list<any>("approval/grant/")) as [any];
+    expect(value.approvalId).toBe(id);
+    for (const place of everywhere) {
+      await store.put(key, { ...value, where: { equals: [place] } });
+      expect(await statusOf(small)).toBe("pending");
+    }
+  });
+
   it("by a JSON Schema", async () => {
     const schema = { type: "object", properties: { cents: { maximum: 1000 } }, required: ["cents"] };
     await always(small, { where: { schema } });

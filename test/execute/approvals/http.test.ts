@@ -440,7 +440,7 @@ describe("a client that is gone", () => {
         };
       },
     });
-    use();
+    use({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt: Date.now() + 3_600_000 }) });
     return count;
   }
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;

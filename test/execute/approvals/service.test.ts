@@ -289,6 +289,11 @@ describe("deciding", () => {
     for (const editedInput of [{ order: "A1", cents: -5 }, { order: "A1" }, "A1", null, 5]) {
       expect(await codeOf(approvals.decide(id, { decision: "approve", editedInput }))).toBe("invalid_input");
     }
+    const edit = { decision: "approve", editedInput: { order: "A1", cents: -5 } } as const;
+    await expect(approvals.decide(id, edit)).rejects.toMatchObject({
+      message: expect.stringMatching(/^The edited input does not fit refund_order: .*cents/),
+      issues: [{ path: ["cents"] }],
+    });
     expect((await approvals.get(id))?.status).toBe("pending");
   });
 
@@ -609,6 +614,9 @@ describe("keeping", () => {
     while ((await approvals.get(id)) !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(await approvals.list()).toMatchObject([{ id: open.id, status: "pending" }]);
     expect(await codeOf(approvals.decide(id, { decision: "deny" }))).toBe("approval_not_found");
+    // Nothing leads there any more either.
+    const left = await store.list("approval/id/");
+    expect(left.map(({ key }) => key)).toEqual([`approval/id/${open.id}`]);
     expect((await approvals.request(ask())).id).not.toBe(id);
   });
 

@@ -249,6 +249,20 @@ describe("who may decide", () => {
     expect(await refusal({ origin: ORIGIN, headers: { authorization: "Bearer ada@acme" } })).toBe(401);
   });
 
+  it("a connection that is over leaves no timer, however long its authentication lasts", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const expiresAt = Date.now() + 3_600_000;
+    await restart({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt }) });
+    const before = timers();
+    const client = await server.connect();
+    await client.next("approval.ready");
+    expect(timers()).toBeGreaterThan(before);
+    client.socket.close();
+    await client.closed;
+    await vi.waitUntil(() => timers() <= before);
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+
   it("what comes after its authentication has ended does not count, though no timer has fired yet", async () => {
     const { id } = await service.request(ask());
     const expiresAt = Date.now() + 3_600_000;
