@@ -14,6 +14,7 @@ import {
   ORIGIN,
   startSockets,
   tenantService,
+  timerOf,
   type Client,
   type SocketServer,
 } from "./socket-server.ts";
@@ -250,17 +251,16 @@ describe("who may decide", () => {
   });
 
   it("a connection that is over leaves no timer, however long its authentication lasts", async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const isStopped = timerOf(3_600_000);
     const expiresAt = Date.now() + 3_600_000;
     await restart({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt }) });
-    const before = timers();
     const client = await server.connect();
     await client.next("approval.ready");
-    expect(timers()).toBeGreaterThan(before);
+    expect(isStopped()).toBe(false);
     client.socket.close();
     await client.closed;
-    await vi.waitUntil(() => timers() <= before);
-    expect(timers()).toBeLessThanOrEqual(before);
+    await vi.waitUntil(isStopped);
+    expect(isStopped()).toBe(true);
   });
 
   it("what comes after its authentication has ended does not count, though no timer has fired yet", async () => {
