@@ -16,6 +16,7 @@ import {
 import { allow, ask, deny, ToolExecutor, type Authorize, type ToolEvent } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, errorOf, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
+import { timersOf } from "./timers.ts";
 
 describe("execute()", () => {
   it("runs the handler and tells of it", async () => {
@@ -1264,14 +1265,16 @@ describe("time", () => {
 
   it("leaves nothing with the caller's signal, which may be that of many calls, and no timer", async () => {
     const { signal } = new AbortController();
-    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
-    const before = timers();
-    const { tool } = counted({ undo: () => {}, timeoutMs: 60_000 });
+    const running = timersOf(60_000);
+    const during: number[] = [];
+    const act = () => void during.push(running());
+    const { tool } = counted({ execute: act, undo: act, timeoutMs: 60_000 });
     const { executor } = setup([tool], { authorize: allow });
     const outcomes = await executor.executeAll([useOf(tool), useOf(tool)], { ...RUN, signal });
     await executor.undo(outcomes[0]!.actionId, undefined, { signal });
     expect(getEventListeners(signal, "abort")).toEqual([]);
-    expect(timers()).toBe(before);
+    expect(during.every((timers) => timers > 0)).toBe(true);
+    expect([during.length, running()]).toEqual([3, 0]);
   });
 
   it("a handler that ends because it was told to is no late result, and its late progress is not told", async () => {

@@ -11,7 +11,8 @@ import {
 } from "../../../src/execute/approvals/index.ts";
 import { memoryStore } from "../../../src/store/index.ts";
 import { misread } from "../../misread.ts";
-import { ask, authenticate, ORIGIN, tenantService, timerOf } from "./socket-server.ts";
+import { timersOf } from "../timers.ts";
+import { ask, authenticate, ORIGIN, tenantService } from "./socket-server.ts";
 
 const ada = { id: "ada", tenant: "acme", role: "approver" };
 
@@ -448,7 +449,7 @@ describe("a client that is gone", () => {
 
   it("is followed no more, though nobody reads the events to their end, or cancels them", async () => {
     const count = counting();
-    const isStopped = timerOf(3_600_000);
+    const running = timersOf(3_600_000);
     for (let at = 0; at < 3; at++) await service.request(ask());
     const before = timers();
     const leave = new AbortController();
@@ -457,10 +458,10 @@ describe("a client that is gone", () => {
     await reader.read();
     await reader.read();
     await sleep(20);
-    expect([count.subscriptions, isStopped()]).toEqual([1, false]);
+    expect([count.subscriptions, running()]).toEqual([1, 1]);
     leave.abort();
     await sleep(20);
-    expect([count.subscriptions, isStopped()]).toEqual([0, true]);
+    expect([count.subscriptions, running()]).toEqual([0, 0]);
     expect(timers()).toBeLessThanOrEqual(before);
   });
 

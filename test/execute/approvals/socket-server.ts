@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { onTestFinished, vi } from "vitest";
 import { WebSocket, WebSocketServer, type ClientOptions, type ServerOptions } from "ws";
 import {
   ApprovalService,
@@ -44,19 +43,6 @@ export function ask(more: Partial<ApprovalAsk> = {}): ApprovalAsk {
     requestedBy: { id: "bob" },
     metadata: { tenant: "acme" },
     ...more,
-  };
-}
-
-/** Whether the one timer that is started from now on with about this delay has been stopped. */
-export function timerOf(ms: number): () => boolean {
-  const [started, stopped] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
-  onTestFinished(() => void [started, stopped].map((spy) => spy.mockRestore()));
-  return () => {
-    const timers = started.mock.calls.flatMap(([, delay], at) =>
-      Math.abs(delay! - ms) < ms / 10 ? [started.mock.results[at]!.value as unknown] : [],
-    );
-    if (timers.length !== 1) throw new Error(`There are ${timers.length} such timers.`);
-    return stopped.mock.calls.some(([timer]) => timer === timers[0]);
   };
 }
 

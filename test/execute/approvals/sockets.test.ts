@@ -8,13 +8,13 @@ import {
   type ServerMessage,
 } from "../../../src/execute/approvals/index.ts";
 import { memoryStore } from "../../../src/store/index.ts";
+import { timersOf } from "../timers.ts";
 import {
   ask,
   authenticate,
   ORIGIN,
   startSockets,
   tenantService,
-  timerOf,
   type Client,
   type SocketServer,
 } from "./socket-server.ts";
@@ -251,16 +251,16 @@ describe("who may decide", () => {
   });
 
   it("a connection that is over leaves no timer, however long its authentication lasts", async () => {
-    const isStopped = timerOf(3_600_000);
+    const running = timersOf(3_600_000);
     const expiresAt = Date.now() + 3_600_000;
     await restart({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt }) });
     const client = await server.connect();
     await client.next("approval.ready");
-    expect(isStopped()).toBe(false);
+    expect(running()).toBe(1);
     client.socket.close();
     await client.closed;
-    await vi.waitUntil(isStopped);
-    expect(isStopped()).toBe(true);
+    await vi.waitUntil(() => running() === 0);
+    expect(running()).toBe(0);
   });
 
   it("what comes after its authentication has ended does not count, though no timer has fired yet", async () => {
