@@ -474,6 +474,20 @@ describe("WebSocket abuse", () => {
     expect(errors).toHaveLength(1);
   });
 
+  it("a store that fails ends the connection of a client that has resumed, too", async () => {
+    const store = memoryStore();
+    let isDown = false;
+    const list: typeof store.list = (...args) => (isDown ? Promise.reject(new Error("down")) : store.list(...args));
+    await restart({ service: tenantService({ ...store, list }) });
+    const client = await server.connect();
+    await client.next("approval.ready");
+    client.send({ type: "approval.resume", seq: 0 });
+    await client.next("approval.ready");
+    isDown = true;
+    await store.put("approval/log/default/000000000001", { type: "approval.requested", requestId: "x" });
+    expect(await client.closed).toBe(1011);
+  });
+
   /** Others are served as before. */
   async function isServing(known?: Client): Promise<void> {
     const client = known ?? (await server.connect());
