@@ -77,12 +77,7 @@ export function checkGuard<Options extends GuardOptions>(
 ): void {
   const { service, authenticate, origins }: Partial<GuardOptions> = options ?? {};
   checkOptionNames(`${name}()`, options ?? {}, { ...OPTIONS, ...own });
-  if (service?.hasMayDecide === undefined) throw new TypeError(`${name}() needs a service: new ApprovalService(…)`);
-  if (!service.hasMayDecide) {
-    throw new TypeError(
-      `${name}() needs a service with mayDecide(principal, request): all who connect are principals, and without it none of them may decide`,
-    );
-  }
+  checkService(name, service);
   if (typeof authenticate !== "function") {
     throw new TypeError(`${name}() needs authenticate(client): without it nobody is anybody`);
   }
@@ -97,6 +92,15 @@ export function checkGuard<Options extends GuardOptions>(
       `${name}(): ${JSON.stringify(wrong)} in origins is no origin as browsers say it: "https://app.example", with no slash behind it`,
     );
   }
+}
+
+/** @throws TypeError */
+export function checkService(name: string, service: ApprovalService | undefined): void {
+  if (service?.hasMayDecide === undefined) throw new TypeError(`${name}() needs a service: new ApprovalService(…)`);
+  if (service.hasMayDecide) return;
+  throw new TypeError(
+    `${name}() needs a service with mayDecide(principal, request): all who connect are principals, and without it none of them may decide`,
+  );
 }
 
 /**

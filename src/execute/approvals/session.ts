@@ -1,7 +1,8 @@
-import { checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
+import { aFunction, checkOptionNames, type OptionNames } from "../../tool/option-names.ts";
 import { checkPrincipal } from "../context.ts";
 import { quiet } from "./errors.ts";
 import { approvalFeed, type FeedOptions } from "./feed.ts";
+import { checkService } from "./guard.ts";
 import { answerTo, parseMessage } from "./messages.ts";
 import type { ServerMessage } from "./protocol.ts";
 
@@ -21,10 +22,10 @@ const OPTIONS: OptionNames<ApprovalSessionOptions> = {
   scope: true,
   runId: true,
   after: true,
-  redact: true,
+  redact: aFunction,
   send: true,
   allowAlways: true,
-  onError: true,
+  onError: aFunction,
 };
 
 export interface ApprovalSession {
@@ -46,6 +47,8 @@ export interface ApprovalSession {
  */
 export function approvalSession(options: ApprovalSessionOptions): ApprovalSession {
   checkOptionNames("approvalSession()", options, OPTIONS);
+  checkService("approvalSession", options.service);
+  aFunction("send", options.send);
   // Without one, all that is pending would be sent.
   if (options.principal === undefined) throw new TypeError("approvalSession() needs a principal: whose session it is.");
   checkPrincipal(options.principal);

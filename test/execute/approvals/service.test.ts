@@ -598,11 +598,22 @@ describe("listing", () => {
 it.each([undefined, null, {}, "ada"])(
   "a session of %j, who is nobody, is refused: it would be sent everything",
   (who) => {
-    const open = () => approvalSession({ service: service(), principal: who as never, send: () => {} });
+    const open = () => approvalSession({ service: withPrincipals(), principal: who as never, send: () => {} });
     expect(open).toThrow(TypeError);
     expect(open).toThrow(/principal/);
   },
 );
+
+it.each<[string, object, RegExp]>([
+  ["whose service lets nobody decide", { service: service() }, /needs a service with mayDecide/],
+  ["without a service", { service: undefined }, /needs a service: new ApprovalService/],
+  ["that sends nowhere", { send: undefined }, /send is a function, got undefined/],
+  ["with a redaction that is none", { redact: ["card"] }, /redact is a function, got an array/],
+])("a session %s is refused, where it would be silent", (_, wrong, message) => {
+  const options = { service: withPrincipals(), principal: ada, send: () => {} };
+  expect(() => approvalSession({ ...options, ...wrong })).toThrow(TypeError);
+  expect(() => approvalSession({ ...options, ...wrong })).toThrow(message);
+});
 
 describe("keeping", () => {
   it("forgets a request some time after it was decided, not before", async () => {
