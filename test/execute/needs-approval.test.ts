@@ -146,6 +146,21 @@ describe("a call that needs approval", () => {
     expect(await approved).toMatchObject({ status: "completed" });
   });
 
+  it("is waited for, once it is approved and runs, by who executes it again", async () => {
+    const end = Promise.withResolvers<string>();
+    const { tool, ran } = refund({ execute: () => end.promise });
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const again = () => executor.execute(tool.use({ n: 1 }, { invocationId: "a" }), RUN);
+    const first = again();
+    await until(async () => (await approvals.list()).length === 1);
+    await approvals.decide((await approvals.list())[0]!.id, APPROVE);
+    await until(() => ran.length === 1);
+    const second = again();
+    await sleep(5);
+    end.resolve("done");
+    expect(await Promise.all([first, second])).toMatchObject([{ replayed: false }, { replayed: true, output: "done" }]);
+  });
+
   it("that another process runs, or gives up, is seen by who waits, and whether it was approved", async () => {
     const { tool, ran } = refund();
     const { executor, approvals, store } = setupWithApprovals([tool]);
