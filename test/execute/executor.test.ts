@@ -1377,6 +1377,7 @@ describe("events", () => {
     for (const one of [events, other.events]) expect(one).toEqual(one.toSorted((a, b) => a.seq - b.seq));
     for (const after of [0, 1, 60, 119, 120]) {
       expect(await executor.events("run", { after })).toEqual(all.slice(after));
+      expect(await executor.events("run", { after, limit: 2 })).toEqual(all.slice(after, after + 2));
     }
     // A process that comes later goes on where they stopped.
     const late = setup([tool], { store });

@@ -119,6 +119,69 @@ describe("events are gap-free", () => {
     expect((await Promise.all(decided)).map(({ decidedSeq }) => decidedSeq).toSorted()).toEqual([10, 6, 7, 8, 9]);
   });
 
+  it("tells of what a store did not report, at the next look", async () => {
+    const silent: Store = { ...store, subscribe: async () => async () => {} };
+    const events = new ApprovalService({ store: silent, pollMs: 5 }).subscribe();
+    const next = events.next();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await service().request(ask("a"));
+    expect((await next).value).toMatchObject({ seq: 1 });
+    await events.return();
+  });
+
+  it("tells all at once, though some still read what was there before", async () => {
+    let held: Promise<void> | undefined;
+    let looks = 0;
+    const slow: Store = {
+      ...store,
+      async list(prefix, options) {
+        const found = await store.list(prefix, options);
+        if (prefix.includes("/log/")) {
+          looks++;
+          await held;
+        }
+        return found as never;
+      },
+    };
+    const approvals = new ApprovalService({ store: slow, pollMs: 60_000 });
+    const all: AsyncGenerator<ApprovalEvent>[] = [];
+    const nexts: Promise<IteratorResult<ApprovalEvent>>[] = [];
+    const subscribe = async () => {
+      const before = looks;
+      all.push(approvals.subscribe());
+      nexts.push(all.at(-1)!.next());
+      await vi.waitUntil(() => looks > before);
+    };
+    await subscribe(); // has looked, and waits to be told
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    await subscribe(); // still looks
+    await service().request(ask("a"));
+    await subscribe(); // comes later
+    resolve();
+    expect((await Promise.all(nexts)).map(({ value }) => value.seq)).toEqual([1, 1, 1]);
+    for (const events of all) await events.return(undefined);
+  });
+
+  it("tells nothing more once the signal has fired, though it was read before", async () => {
+    await service().request(ask("a"));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let looks = 0;
+    const slow: Store = {
+      ...store,
+      async get(key) {
+        if (key.includes("/id/")) await (looks++, promise);
+        return store.get(key) as never;
+      },
+    };
+    const stop = new AbortController();
+    const next = new ApprovalService({ store: slow }).subscribe({ signal: stop.signal }).next();
+    await vi.waitUntil(() => looks > 0);
+    stop.abort();
+    resolve();
+    expect(await next).toMatchObject({ done: true });
+  });
+
   it("tells what expired", async () => {
     const approvals = service();
     const { id } = await approvals.request(ask("0", { ttlMs: 20 }));
