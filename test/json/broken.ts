@@ -146,6 +146,7 @@ export const HOPELESS: readonly (readonly [name: string, text: string])[] = [
   ["a path with what looks like a comment", '{"files": [src/**/index.ts, README.md]}'],
   ["the same in an object", "{path: a/*b*/, c: 1}"],
   ["a number with what looks like a comment", '{"n": 7//2\n}'],
+  ["a division", '{"n": 7 / 2\n}'],
   ["text with what looks like a comment, and a space", '{"expression": total// 2\n}'],
   ["a word in a list with a bracket behind it", '{"args": [argv[1], x]}'],
   ["a word in a list with an object behind it", '{"args": [f {"a": 1}]}'],

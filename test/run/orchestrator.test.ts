@@ -706,10 +706,10 @@ describe("stream()", () => {
     expect.assertions(2);
   });
 
-  it("takes the result of a call while its turn goes on, and needs no pause then", async () => {
+  it("takes the results of calls while their turn goes on, and needs no pause then", async () => {
     const end = Promise.withResolvers<void>();
     const model = replayModel(anthropic, [
-      heldTurn("look", end.promise),
+      heldTurn(["look", "look"], end.promise),
       await loadRecording("fixtures/anthropic/text-only"),
     ]);
     const tools = [external("look", { effect: "read" })];
@@ -722,14 +722,12 @@ describe("stream()", () => {
       await expect(stream.provideToolResult(event.call.id, { result: 2 })).rejects.toMatchObject({
         code: "already_answered",
       });
-      end.resolve();
+      if (event.call.wireId === "toolu_2") end.resolve();
     }
     const result = await stream.result;
     expect(result.status).toBe("completed");
-    expect(result.messages[2]).toEqual({
-      role: "user",
-      content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "early" }],
-    });
+    const results = ["toolu_1", "toolu_2"].map((id) => ({ type: "tool_result", tool_use_id: id, content: "early" }));
+    expect(result.messages[2]).toEqual({ role: "user", content: results });
   });
 
   // pingdotgg/t3code#6389

@@ -69,17 +69,19 @@ async function* chunks({
   yield { id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } };
 }
 
-/** A turn with one call, in a wire that says when a call is complete: the turn goes on when `hold` resolves. */
-export async function* heldTurn(name: string, hold: Promise<unknown>): AsyncIterable<unknown> {
+/** A turn of calls, in a wire that says when a call is complete: the turn goes on when `hold` resolves. */
+export async function* heldTurn(names: string | readonly string[], hold: Promise<unknown>): AsyncIterable<unknown> {
   const usage = { input_tokens: 10, output_tokens: 5 };
   yield {
     type: "message_start",
     message: { id: "msg_1", type: "message", role: "assistant", model: "scripted", content: [], usage },
   };
-  const block = { type: "tool_use", id: "toolu_1", name, input: {} };
-  yield { type: "content_block_start", index: 0, content_block: block };
-  yield { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: "{}" } };
-  yield { type: "content_block_stop", index: 0 };
+  for (const [index, name] of [names].flat().entries()) {
+    const block = { type: "tool_use", id: `toolu_${index + 1}`, name, input: {} };
+    yield { type: "content_block_start", index, content_block: block };
+    yield { type: "content_block_delta", index, delta: { type: "input_json_delta", partial_json: "{}" } };
+    yield { type: "content_block_stop", index };
+  }
   await hold;
   yield { type: "message_delta", delta: { stop_reason: "tool_use" }, usage };
   yield { type: "message_stop" };
