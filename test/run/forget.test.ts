@@ -48,6 +48,27 @@ it("is there again, whole, if it is begun again at any moment of that", async ()
   }
 });
 
+it.each<[string, (orchestrator: Orchestrator, toolCallId: string) => Promise<unknown>]>([
+  ["get", (orchestrator) => orchestrator.get(conversationId)],
+  [
+    "provideToolResult",
+    (orchestrator, id) => orchestrator.provideToolResult(conversationId, { toolCallId: id, result: 1 }),
+  ],
+])("is gone, and not damaged, for %s() at any moment of that", async (_, use) => {
+  for (let at = 1, isPast = false; !isPast; at++) {
+    const store = memoryStore();
+    const { orchestrator } = process(store);
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+    const using = process(store, (verb) => (verb === at ? orchestrator.forget(conversationId) : undefined));
+    const end: unknown = await use(using.orchestrator, pendingToolCalls[0]!.id).then(
+      () => "done",
+      (error: unknown) => (isToolError(error) ? error.code : error),
+    );
+    expect(["done", "unknown_run"]).toContain(end);
+    isPast = using.verbs() < at;
+  }
+});
+
 it("leaves nothing behind, and nobody is asked about it, if that was cut short and it was begun again", async () => {
   for (let at = 1, isPast = false; !isPast; at++) {
     const store = memoryStore();

@@ -90,6 +90,21 @@ describe("a store that fails for a while", () => {
     expect(JSON.stringify(messages[2])).toContain("ran");
   });
 
+  it("at the end of a turn: a call that began in it has ended before the run has", async () => {
+    const turn = Promise.withResolvers<void>();
+    let hasEnded = false;
+    const look = async () => {
+      down.keys = /^run-row/;
+      turn.resolve();
+      await pause(400);
+      hasEnded = true;
+    };
+    const model = replayModel(anthropic, [heldTurn("look", turn.promise)]);
+    const { down, orchestrator } = world([counted("look", { effect: "read", execute: look }).tool], model);
+    await expect(orchestrator.run({ conversationId, input: "Go" })).rejects.toMatchObject({ code: "store_failed" });
+    expect(hasEnded).toBe(true);
+  });
+
   it.each([
     ["returned", () => "paid", "result(paid)"],
     ["threw", () => Promise.reject(new Error("no card")), 'result({"error":"Tool pay failed: no card"})'],
