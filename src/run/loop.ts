@@ -166,7 +166,6 @@ export function createLoop(deps: RunDeps, checkpoint: Checkpoint, context: RunCo
     const turnId = `${runId}-${rows.length}-${epoch}-${attempt}`;
     const turn = rows.filter(({ kind }) => kind === "turn").length;
     await pauseAfterFailure();
-    if (signal.aborted) return aborted(signal);
     const step = await unlessAborted(() => prepareTurn(deps, checkpoint, context, signal), signal);
     if (step === undefined) return aborted(signal);
     if (step.stop === true) return COMPLETED;

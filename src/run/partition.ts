@@ -49,8 +49,8 @@ export function isDependent({
  */
 export function recordsOf(calls: readonly ToolCall[], errors: ReadonlyMap<string, ToolCallError>): CallRecord[] {
   let batch = 0;
-  return calls.map((call, index) => {
-    if (index > 0 && isDependent(call)) batch++;
+  return calls.map((call) => {
+    if (isDependent(call)) batch++;
     return recordOf(call, errors.get(call.invocationId) ?? call.outcome!, batch);
   });
 }
