@@ -289,6 +289,20 @@ describe("openaiChat.parser()", () => {
     expect(turn.calls).toMatchObject([{ name: "write_sql", argsText: "drop", outcome: { input: "drop" } }]);
   });
 
+  // langchain-ai/langchainjs#11373: the same id for later pieces of all calls
+  it.each([true, false])('takes the id "null" for none, with an index: %s', async (isCounted) => {
+    const piece = (index: number, id: string, args: string, name?: string) =>
+      calls({ ...(isCounted && { index }), id, type: "function", function: { name, arguments: args } });
+    const turn = await read([
+      ...["a", "b"].flatMap((id, n) => [piece(n, id, "", "now"), piece(n, "null", '{"n":'), piece(n, "null", `${n}}`)]),
+      end,
+    ]);
+    expect(turn.calls).toMatchObject([
+      { id: "a", argsText: '{"n":0}' },
+      { id: "b", argsText: '{"n":1}' },
+    ]);
+  });
+
   it("keeps what comes with a later piece of a call", async () => {
     const extra_content = { google: { thought_signature: "c2ln" } };
     const piece = { index: 0, function: { arguments: "{}" }, extra_content };
