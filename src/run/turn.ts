@@ -75,9 +75,11 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const time = { at, durationMs: elapsedMs() };
   const row = rowOf(model, turn, turnId, time, requestId, held.errors);
   const error = turn.error ?? noAnswer(turn);
-  // No SDK asks again after an error in a stream: https://github.com/googleapis/python-genai/issues/2604
-  const isRefused = (stream.response?.status ?? 0) >= 400;
-  isAnswered ||= error?.code === "provider_error" && !isRefused;
+  const status = stream.response?.status ?? 0;
+  // No SDK asks again after an error in a stream, https://github.com/googleapis/python-genai/issues/2604, nor when the
+  // connection breaks behind the headers. A stream that ends without an event may be what a wrong base URL has.
+  const isBroken = status > 0 && error?.cause !== undefined;
+  isAnswered ||= status < 400 && (error?.code === "provider_error" || isBroken);
   return { row, seen: error && seenOf(model, turn, row, said, error), uses, error, isAnswered };
 }
 

@@ -1175,6 +1175,22 @@ describe("a turn that is cut", () => {
     expect(never.requests).toHaveLength(3);
   });
 
+  it("by a connection that breaks before the first event is asked for again, since no SDK does", async () => {
+    const broken = () => new Response(new ReadableStream({ pull: (body) => body.error(new Error("terminated")) }));
+    const demo = await loadRecording("fixtures/anthropic/text-only");
+    const model = replayModel(anthropic, [broken(), broken(), demo]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), retryDelayMs: 0 });
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "completed" });
+  });
+
+  it("that has no event, as what a wrong base URL leads to, is not asked for again", async () => {
+    const model = replayModel(anthropic, [new Response(""), new Response("")]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), retryDelayMs: 0 });
+    const error = { code: "connection_lost" };
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "error", error });
+    expect(model.requests).toHaveLength(1);
+  });
+
   it("before it began, since its request was refused, is not asked for again: the SDK has done so", async () => {
     const model = replayModel(anthropic, [Response.json({ error: { message: "Overloaded" } }, { status: 529 })]);
     const orchestrator = new Orchestrator({ model, store: memoryStore(), retryDelayMs: 0 });
