@@ -1,19 +1,23 @@
-import { cut, messageOf } from "../errors.ts";
+import { cut, isToolError, messageOf } from "../errors.ts";
 
 /**
  * The part of a handler's error that may reach the model and the events: its message, on one line, without details of
  * the machine. Stack lines, absolute paths, queries, credentials in URLs and the values of secret environment variables
  * are removed. The error itself stays the `cause`.
+ *
+ * A `tool_failed` is what a program or a server says to the model, as it does its output: of that, only credentials and
+ * secrets are removed.
  */
 export function safeMessage(error: unknown): string {
   let text = messageOf(error).slice(0, MAX_READ);
   for (const secret of secrets()) text = text.replaceAll(secret, "[hidden]");
+  text = cut(text, 4 * MAX_LENGTH)
+    .replace(CREDENTIALS, "$1[hidden]@")
+    .replace(PARAMETER, "$1[hidden]");
+  if (isToolError(error) && error.code === "tool_failed") return text;
   text = text
-    .slice(0, 4 * MAX_LENGTH)
     .replace(/\n[ \t]+at [^\n]*/g, "")
     .replace(/\s+/g, " ")
-    .replace(CREDENTIALS, "$1[hidden]@")
-    .replace(PARAMETER, "$1[hidden]")
     .replace(/\bfile:\/\/\/[^\s'")]+/g, "[path]")
     // In quotes, a path may hold spaces.
     .replace(/(['"`])(?:\/|[A-Za-z]:[\\/]|\\\\)[^'"`]*\1/g, "$1[path]$1")

@@ -1,6 +1,7 @@
 /** What comes out of handlers, and what of it reaches the model. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { ToolError } from "../../src/errors.ts";
 import { safeMessage } from "../../src/execute/index.ts";
 import { busyMs } from "../busy-ms.ts";
 import { misread } from "../misread.ts";
@@ -419,8 +420,17 @@ describe("safeMessage()", () => {
   ])("takes no time for %j, again and again", (part) => {
     const startedAt = busyMs();
     safeMessage(new Error(part.repeat(1_000_000 / part.length)));
+    safeMessage(new ToolError("tool_failed", part.repeat(1_000_000 / part.length)));
     // With a way to the end of the text for each part, it would take minutes.
     expect(busyMs() - startedAt).toBeLessThan(2_000);
+  });
+
+  it("leaves what a program or a server says to the model, but for secrets", () => {
+    const said =
+      "src/a.ts(3,1): error\n    at /srv/app/src/a.ts: SELECT a FROM b\nsee https://anna:pw@db.example/?token=t";
+    const left = said.replace("anna:pw", "[hidden]").replace("=t", "=[hidden]");
+    expect(safeMessage(new ToolError("tool_failed", said))).toBe(left);
+    expect(safeMessage(new ToolError("tool_failed", "x".repeat(1_000_000)))).toHaveLength(4000);
   });
 
   it("cuts no character in two", () => {
