@@ -18,7 +18,7 @@ import {
   type WireFunction,
   type WireMessage,
   type WirePart,
-  type WireResult,
+  type WireResults,
   type WireToolCall,
 } from "./wire.ts";
 
@@ -59,6 +59,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   #isFinished = false;
   /** The usage of the whole answer has come. */
   #isCounted = false;
+  /** What the message that is being read says of calls that the server has run. */
+  #ran: Results | undefined;
 
   static readonly #text: Delta<ChatParser> = {
     text: ["choices", 0, "delta", "content"],
@@ -215,11 +217,13 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (message.content) this.#content(message.content, reasoned, told, isMarked);
     this.#refusal(message.refusal, told);
     const { tool_calls: calls } = message;
+    const { provider_specific_fields: fields } = message;
+    this.#ran = isObject(fields) ? resultsOf(fields) : undefined;
     if (isObject(calls) && !told.calls)
       this.#toolCalls((Array.isArray(calls) ? calls : [calls]) as WireToolCall[], whole);
     if (isObject(message.function_call)) this.#functionCall(message.function_call, whole);
-    const results = message.provider_specific_fields?.mcp_call_results;
-    if (Array.isArray(results)) for (const result of results) if (isObject(result)) this.#ran(result);
+    for (const [id, metadata] of this.#ran ?? [])
+      this.#sink.tool(toolChunk(this.#choice, undefined, id, undefined, undefined, false, metadata));
     const { id: audioId, expires_at: expiresAt } = message.audio ?? {};
     const id = textOf(audioId);
     if (id !== undefined) this.native.audio = { id };
@@ -317,13 +321,6 @@ export class ChatParser implements Parser<WireEvent | string> {
     return true;
   }
 
-  /** LiteLLM has run the call on an MCP server, and goes on with an answer: https://github.com/BerriAI/litellm/issues/31910 */
-  #ran({ tool_call_id: wireId, result: output }: WireResult): void {
-    const id = idOf(wireId);
-    const metadata = { providerExecuted: true, type: "function", output };
-    if (id) this.#sink.tool(toolChunk(this.#choice, undefined, id, undefined, undefined, false, metadata));
-  }
-
   /** @param position in the list of a whole message, where calls have no index and are complete */
   #toolCall(entry: WireToolCall, position: number | undefined): void {
     // A server may fill the field that does not apply with empty strings: the type decides.
@@ -331,7 +328,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     const isCustom = isObject(custom);
     const name = isCustom ? custom.name : entry.function?.name;
     const args = isCustom ? custom.input : entry.function?.arguments;
-    const extras = extrasOf(entry, isCustom ? CUSTOM : undefined);
+    const id = idOf(entry.id) ?? "";
+    const served = this.#ran?.get(id) ?? (SERVED_ID.test(id) ? SERVED : undefined);
+    const extras = extrasOf(entry, served ?? (isCustom ? CUSTOM : undefined));
     // The end of free text cannot be seen: that of the turn decides.
     const isComplete = position !== undefined && !isCustom;
     this.#call(position ?? indexOf(entry.index), entry.id, name, args, extras, isComplete);
@@ -419,6 +418,27 @@ const REJECTED_INDEX = -2;
 
 /** The input is free text. */
 const CUSTOM = Object.freeze({ custom: true });
+/** The server runs it. */
+const SERVED = Object.freeze({ providerExecuted: true, type: "function" });
+/** LiteLLM has calls of tools that Anthropic runs among the client's: https://github.com/BerriAI/litellm/issues/17254 */
+const SERVED_ID = /^(?:srv|mcp)toolu_/;
+
+/** What is known of calls that the server has run, by their ids. */
+type Results = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+
+/**
+ * LiteLLM has run calls on an MCP server, and goes on with an answer (https://github.com/BerriAI/litellm/issues/31910);
+ * or Anthropic has, and the results so far are there again each time.
+ */
+function resultsOf({ mcp_call_results, web_search_results, tool_results }: WireResults): Results {
+  const results = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const found of [mcp_call_results, web_search_results, tool_results].flat()) {
+    const id = idOf(found?.tool_call_id ?? found?.tool_use_id);
+    if (id) results.set(id, { ...SERVED, output: found!.result ?? found!.content });
+  }
+  return results;
+}
+
 /** It goes back as `function_call`, its result under the role `function`. */
 const LEGACY = Object.freeze({ functionCall: true });
 

@@ -72,13 +72,23 @@ export interface WireMessage {
     readonly google?: { readonly thought?: unknown; readonly thought_signature?: unknown } | null;
   } | null;
   /** LiteLLM. */
-  readonly provider_specific_fields?: { readonly mcp_call_results?: readonly WireResult[] | null } | null;
+  readonly provider_specific_fields?: WireResults | null;
+}
+
+/** Of calls that were run on MCP servers, or by Anthropic: of these, all so far. */
+export interface WireResults {
+  readonly mcp_call_results?: readonly (WireResult | null)[] | null;
+  readonly web_search_results?: readonly (WireResult | null)[] | null;
+  readonly tool_results?: readonly (WireResult | null)[] | null;
 }
 
 /** The result of a call that the server has run itself. */
 export interface WireResult {
   readonly tool_call_id?: string | null;
   readonly result?: unknown;
+  /** The same for Anthropic's. */
+  readonly tool_use_id?: string | null;
+  readonly content?: unknown;
 }
 
 /** One part of a content list or of a reasoning list. Kept whole, since it goes back. */

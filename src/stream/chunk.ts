@@ -56,7 +56,8 @@ export interface ToolChunk {
   /**
    * Anything else that belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`.
    * `dependent: true` says that the arguments refer to the result of another call and are validated later;
-   * `providerExecuted: true` that the provider has run the call itself, with `output`: it is no call of the turn.
+   * `providerExecuted: true` that the provider runs the call itself: it is no call of the turn. It is reported with the
+   * `output`, or else once it is complete.
    */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -93,14 +94,14 @@ export function toolChunk(
   };
 }
 
-/** Whether it holds what a call that the provider has run itself gave. */
-export function isProvidersResult({ metadata }: ToolChunk): boolean {
+/** Whether the provider runs the call itself. */
+export function isProvidersOwn({ metadata }: Pick<ToolChunk, "metadata">): boolean {
   return metadata?.["providerExecuted"] === true;
 }
 
-/** Whether it is nothing else: it begins no call, should that call be unknown. */
+/** Whether it is nothing but the result of such a call: it begins none, should that call be unknown. */
 export function isResultAlone(chunk: ToolChunk): boolean {
-  return isProvidersResult(chunk) && !chunk.name;
+  return isProvidersOwn(chunk) && !chunk.name;
 }
 
 /** The part of a parser's sink that takes calls. */

@@ -4,7 +4,7 @@ import type { ToolUse } from "../tool/use.ts";
 import { appendDelta, currentOf, inCallOrder, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
 import { sentence, tooManyCalls } from "./call-failures.ts";
 import { stateOf, type CallState, type ToolCall } from "./call.ts";
-import { isProvidersResult, isResultAlone, toolChunk, type ToolChunk } from "./chunk.ts";
+import { isProvidersOwn, isResultAlone, toolChunk, type ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
 import { showGetters } from "./shown.ts";
@@ -111,7 +111,7 @@ export class TurnReader {
     for (; outcome !== undefined; outcome = buffer.next()) if (outcome !== untold) this.#release(outcome);
     if (state === undefined) {
       if (!isResultAlone(chunk)) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
-    } else if (isProvidersResult(chunk)) this.#giveBack(state, chunk);
+    } else if (isResultAlone(chunk)) this.#giveBack(state);
   }
 
   toolDelta(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void {
@@ -172,6 +172,7 @@ export class TurnReader {
       if (this.isTerminated) turn.finishReason = "unknown";
       else this.cut(new ToolError("connection_lost", "The stream ended before the provider ended the turn."));
     }
+    for (const call of turn.calls) if (isProvidersOwn(call)) this.#giveBack(stateOf(call));
     const hasFailed = turn.error !== undefined;
     // If the turn failed after its finish, that finish ended its calls: they no longer count as cut, but stay held.
     const ending = this.#ending();
@@ -246,7 +247,9 @@ export class TurnReader {
   }
 
   #release(outcome: ToolUse | ToolCallError): void {
-    if (outcome instanceof ToolCallError) {
+    const call = this.#buffer.call(outcome.invocationId);
+    if (call !== undefined && isProvidersOwn(call)) this.#giveBack(stateOf(call));
+    else if (outcome instanceof ToolCallError) {
       if (outcome.code === "unknown_tool") this.#held.push(outcome);
       else this.#say({ type: "tool-error", error: outcome });
     } else if (outcome.tool.eager) this.#releaseUse(outcome);
@@ -289,18 +292,19 @@ export class TurnReader {
   }
 
   /** The provider ran the call itself: it is no longer ours. */
-  #giveBack({ call, isRetracted, outcome }: CallState, chunk: ToolChunk): void {
+  #giveBack({ call, isRetracted, outcome }: CallState): void {
     if (isRetracted) return;
+    const { type, output } = call.metadata;
     this.#buffer.retract(call.invocationId);
     if (outcome instanceof ToolCallError) this.#held = this.#held.filter((held) => held !== outcome);
     this.providerTool({
       id: call.id,
       name: call.name ?? "",
-      type: typeof chunk.metadata?.["type"] === "string" ? chunk.metadata["type"] : "function_call",
+      type: typeof type === "string" ? type : "function_call",
       status: "completed",
       executedBy: "provider",
       input: call.input,
-      output: chunk.metadata?.["output"],
+      output,
     });
   }
 }

@@ -13,6 +13,7 @@ import { summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { ToolUse } from "../../src/tool/use.ts";
 import { fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
+import { iterate } from "../iterate.ts";
 import { misread } from "../misread.ts";
 
 const getWeather = defineTool({
@@ -781,6 +782,92 @@ describe("openaiChat.parser()", () => {
       expect([turn.finishReason, turn.text, turn.calls]).toEqual(["stop", "So.", []]);
       expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: "So." }]);
     }
+  });
+
+  it("runs no call of a response that was not streamed that its server has run", async () => {
+    const mcp_call_results = [{ tool_call_id: "call_0", result: "21" }];
+    const tool_calls = [call(0, '{"city":"Oslo"}'), call(1, '{"city":"Bergen"}')];
+    const message = { tool_calls, provider_specific_fields: { mcp_call_results } };
+    const events = openaiChat.parse(
+      { object: "chat.completion", choices: [{ message, finish_reason: "stop" }] } as never,
+      { tools: [getWeather] },
+    );
+    expect(events.flatMap((event) => (event.type === "tool-use" ? [event.use.id] : []))).toEqual(["call_1"]);
+    expect(events).toContainEqual({
+      type: "provider-tool",
+      call: expect.objectContaining({ id: "call_0", input: { city: "Oslo" }, output: "21" }),
+    });
+  });
+
+  // https://github.com/BerriAI/litellm/issues/17254, https://github.com/BerriAI/litellm/pull/17746
+  describe("a call among the client's that Anthropic runs", () => {
+    const served = (index: number, id: string, args: string) => [
+      calls({ index, id, function: { name: "get_weather", arguments: "" } }),
+      calls({ index, id: "", function: { name: null, arguments: args.slice(0, 5) } }),
+      calls({ index, id: null, function: { name: null, arguments: args.slice(5) } }),
+    ];
+    const search = served(0, "srvtoolu_1", '{"city":"Oslo"}');
+    const stop = delta({ content: "21." }, "stop");
+    const found = (...ids: string[]) =>
+      delta({
+        provider_specific_fields: {
+          web_search_results: ids.map((id) => ({ tool_use_id: id, content: ["21"] })),
+          tool_results: null,
+        },
+      });
+
+    it.each<[string, object[], unknown?, string?]>([
+      ["whose result comes", [...search, found("srvtoolu_1"), stop], ["21"]],
+      ["whose result is lost", [...search, stop]],
+      ["with more arguments behind its own", [...search, calls({ index: 0, function: { arguments: "{}" } }), stop]],
+      ["at which the stream ends", search, undefined, "error"],
+      ["at which the provider fails", [...search, { error: { message: "Gone." } }], undefined, "error"],
+    ])("%s is the provider's, though a tool has its name", async (_, events, output, reason = "stop") => {
+      const told: string[] = [];
+      const stream = openaiChat.read(iterate(events as ChatEvent[]), { tools: [getWeather] });
+      for await (const { type } of stream) told.push(type);
+      const { turn } = stream;
+      expect(told).not.toContain("tool-use");
+      expect(told).not.toContain("tool-error");
+      expect([turn.calls, openaiChat.toolResults(turn)]).toEqual([[], []]);
+      expect(turn.providerToolCalls).toMatchObject([{ id: "srvtoolu_1", input: { city: "Oslo" } }]);
+      expect(turn.providerToolCalls[0]!.output).toEqual(output);
+      expect(turn.finishReason).toBe(reason);
+    });
+
+    it("leaves the client its own calls behind it", async () => {
+      const own = calls(call(2, '{"city":"Bergen"}'));
+      const turn = await read(
+        [
+          ...search,
+          found("srvtoolu_1"),
+          ...served(1, "mcptoolu_2", '{"city":"Rome"}'),
+          found("srvtoolu_1", "mcptoolu_2"),
+          own,
+          end,
+        ],
+        [getWeather],
+      );
+      expect(turn.calls).toMatchObject([{ id: "call_2", outcome: { input: { city: "Bergen" } } }]);
+      expect(turn.providerToolCalls).toMatchObject([
+        { id: "srvtoolu_1", input: { city: "Oslo" }, output: ["21"] },
+        { id: "mcptoolu_2", input: { city: "Rome" }, output: ["21"] },
+      ]);
+      expect(messageOf(turn).tool_calls).toMatchObject([{ id: "call_2" }]);
+    });
+
+    it("is the provider's in a turn that is stopped", async () => {
+      const controller = new AbortController();
+      const source = async function* () {
+        yield* search;
+        controller.abort();
+        yield end;
+      };
+      const stream = openaiChat.read(source(), { tools: [getWeather], signal: controller.signal });
+      for await (const _ of stream);
+      expect(stream.turn.error).toMatchObject({ code: "aborted" });
+      expect(openaiChat.toolResults(stream.turn)).toEqual([]);
+    });
   });
 
   // https://ai.google.dev/gemini-api/docs/openai#thinking
