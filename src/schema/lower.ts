@@ -75,64 +75,53 @@ export function lowerSchema(
 ): Lowered {
   const { tool = "" } = options;
   const losses = new Map<string, Loss>();
-  const lose = (path: string, rule: string, message: string) => {
-    const key = `${path}\n${rule}`;
-    if (!losses.has(key)) losses.set(key, { tool, path, rule, message });
-  };
-
   // Every subschema of the copy is an object of its own, so its origin can still be looked up after it was moved.
   const origins = new WeakMap<object, string>();
-  let root = copy(schema, origins, lose);
-  for (const rewrite of rewrites) root = runRewrite(rewrite, root, origins, lose);
-  return { schema: root, losses: [...losses.values()] };
-}
-
-function runRewrite(
-  rewrite: Rewrite,
-  root: JsonSchema,
-  origins: WeakMap<object, string>,
-  lose: (path: string, rule: string, message: string) => void,
-): JsonSchema {
-  const visit = (given: JsonSchema, madeAt: string): JsonSchema => {
-    const path = origins.get(given) ?? madeAt;
-    const context: RewriteContext = {
-      path,
-      root,
-      isRoot: given === root,
-      resolve: (ref) => resolveRef(root, ref),
-      lose: (message, { rule = rewrite.name, at } = {}) =>
-        lose(at === undefined ? path : (origins.get(at) ?? path), rule, message),
-    };
-    const known = (node: JsonSchema) => {
-      if (!origins.has(node)) origins.set(node, path);
-      return node;
-    };
-    const inside = (node: JsonSchema) => known(mapSubschemas(node, (child, pointer) => visit(child, path + pointer)));
-    if (rewrite.order === "root") return known(rewrite.apply(given, context));
-    if (rewrite.order === "up") return known(rewrite.apply(inside(given), context));
-    return inside(known(rewrite.apply(given, context)));
-  };
-  return visit(root, "");
-}
-
-/** A deep copy in which no subschema occurs twice, at most {@link MAX_DEPTH} deep, without keywords that are `undefined`. */
-function copy(
-  schema: JsonSchema,
-  origins: WeakMap<object, string>,
-  lose: (path: string, rule: string, message: string) => void,
-): JsonSchema {
   let count = 0;
-  const visit = (node: JsonSchema, path: string, depth: number): JsonSchema => {
+  let lowered = copy(schema, "", 1);
+  for (const rewrite of rewrites) lowered = run(rewrite, lowered);
+  return { schema: lowered, losses: [...losses.values()] };
+
+  function lose(path: string, rule: string, message: string): void {
+    const key = `${path}\n${rule}`;
+    if (!losses.has(key)) losses.set(key, { tool, path, rule, message });
+  }
+
+  /** A deep copy in which no subschema occurs twice, without keywords that are `undefined`. */
+  function copy(node: JsonSchema, path: string, depth: number): JsonSchema {
     let outcome: JsonSchema = {};
     if (depth > MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
       const limits = `${MAX_DEPTH} or has more than ${MAX_SUBSCHEMAS} subschemas`;
       lose(path, "size", `The schema is deeper than ${limits}. Any value is allowed here.`);
     } else {
       const stated = Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined));
-      outcome = mapSubschemas(stated, (child, pointer) => visit(child, path + pointer, depth + 1));
+      outcome = mapSubschemas(stated, (child, pointer) => copy(child, path + pointer, depth + 1));
     }
     origins.set(outcome, path);
     return outcome;
-  };
-  return visit(schema, "", 1);
+  }
+
+  function run(rewrite: Rewrite, root: JsonSchema): JsonSchema {
+    return visit(root, "");
+
+    function visit(given: JsonSchema, madeAt: string): JsonSchema {
+      const path = origins.get(given) ?? madeAt;
+      const context: RewriteContext = {
+        path,
+        root,
+        isRoot: given === root,
+        resolve: (ref) => resolveRef(root, ref),
+        lose: (message, { rule = rewrite.name, at } = {}) =>
+          lose(at === undefined ? path : (origins.get(at) ?? path), rule, message),
+      };
+      const known = (node: JsonSchema) => {
+        if (!origins.has(node)) origins.set(node, path);
+        return node;
+      };
+      const inside = (node: JsonSchema) => known(mapSubschemas(node, (child, pointer) => visit(child, path + pointer)));
+      if (rewrite.order === "root") return known(rewrite.apply(given, context));
+      if (rewrite.order === "up") return known(rewrite.apply(inside(given), context));
+      return inside(known(rewrite.apply(given, context)));
+    }
+  }
 }
