@@ -317,16 +317,12 @@ export class ToolBuffer {
     // An id alone, beside calls: https://github.com/BerriAI/litellm/pull/40040
     if (state.name === null && args.isEmpty && state.metadata === undefined && this.#states.some(isNamed))
       return void (state.isRetracted = true);
-    if (!args.isClosed) {
-      const isOpenEnded = args.isEmpty || args.custom;
-      // An ending that is a cut does not vouch for arguments that do not show their own end.
-      if (finish === undefined || (isOpenEnded && !isClean(finish))) return this.#put(state, truncated(state));
-    } else if (!state.ended) {
-      // `{}` may be a placeholder for what was to come.
-      const isOpenEnded = args.isPatched || args.isPlaceholder;
-      if (finish === undefined || (isOpenEnded && !isClean(finish))) return this.#put(state, truncated(state));
-    }
-    this.#settle(state);
+    // Arguments that do not show their own end. `{}` may be a placeholder for what was to come.
+    const isOpenEnded = args.isClosed ? args.isPatched || args.isPlaceholder : args.isEmpty || args.custom;
+    // An ending that is a cut does not vouch for those.
+    const mayBeCut = finish === undefined || (isOpenEnded && !isClean(finish));
+    if (mayBeCut && !(args.isClosed && state.ended)) this.#put(state, truncated(state));
+    else this.#settle(state);
   }
 
   #settle(state: CallState): void {
