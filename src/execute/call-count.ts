@@ -1,6 +1,6 @@
 import { storeKey, type Store } from "../store/store.ts";
 import { updateEntry } from "../store/update.ts";
-import { actionIdOf, ifUnreadable, type Ledger } from "./ledger.ts";
+import { actionIdOf, ifUnreadable, type ActionRow, type Ledger } from "./ledger.ts";
 
 /** How many calls of one tool a run has had: those on record as started, and those that are about to be. */
 interface CountRow {
@@ -30,28 +30,43 @@ export class CallCount {
   /** Whether one more would be too many, as it looks now. */
   async isFull(toolName: string, max: number, runId: string, invocationId: string): Promise<boolean> {
     const row = (await this.#store.get<CountRow>(keyOf(runId, toolName)))?.value;
-    return row !== undefined && !row.claimed.includes(invocationId) && row.started + row.claimed.length >= max;
+    if (row === undefined || row.claimed.includes(invocationId) || sizeOf(row) < max) return false;
+    return sizeOf(await this.#now(row, runId)) >= max;
   }
 
   /** Claims a slot right before the call starts: of two calls competing for the last one, only one gets it. */
   async claim(toolName: string, max: number, runId: string, invocationId: string): Promise<boolean> {
     let isClaimed = false;
-    const hasStarted = async (id: string) => {
-      const status = (await this.#ledger.get(actionIdOf(runId, id)).catch(ifUnreadable))?.value.status;
-      return status !== undefined && status !== "planned";
-    };
     await updateEntry<CountRow>(this.#store, keyOf(runId, toolName), async (row = NONE) => {
       // Another process has started this very call: it is counted, and the next write here will find that out.
-      isClaimed = row.claimed.includes(invocationId) || (await hasStarted(invocationId));
-      if (isClaimed || row.started + row.claimed.length >= max) return undefined;
-      isClaimed = true;
-      const claimed: string[] = [];
-      for (const id of row.claimed) if (!(await hasStarted(id))) claimed.push(id);
-      const started = row.started + row.claimed.length - claimed.length;
-      return { started, claimed: [...claimed, invocationId] };
+      isClaimed =
+        row.claimed.includes(invocationId) || (await this.#action(runId, invocationId))?.startedAt !== undefined;
+      if (isClaimed) return undefined;
+      const { started, claimed } = await this.#now(row, runId);
+      isClaimed = started + claimed.length < max;
+      return isClaimed ? { started, claimed: [...claimed, invocationId] } : undefined;
     });
     return isClaimed;
   }
+
+  /** Claims whose actions have started are counted; those whose actions have ended without that are gone. */
+  async #now({ started, claimed }: CountRow, runId: string): Promise<CountRow> {
+    const open: string[] = [];
+    for (const id of claimed) {
+      const action = await this.#action(runId, id);
+      if (action?.startedAt !== undefined) started++;
+      else if (action === undefined || action.status === "planned") open.push(id);
+    }
+    return { started, claimed: open };
+  }
+
+  async #action(runId: string, invocationId: string): Promise<ActionRow | undefined> {
+    return (await this.#ledger.get(actionIdOf(runId, invocationId)).catch(ifUnreadable))?.value;
+  }
+}
+
+function sizeOf({ started, claimed }: CountRow): number {
+  return started + claimed.length;
 }
 
 const NONE: CountRow = { started: 0, claimed: [] };

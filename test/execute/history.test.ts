@@ -168,6 +168,25 @@ describe("maxCallsPerRun", () => {
     expect(ran).toHaveLength(2);
   });
 
+  it("a call that was given up as it began takes no place: it did not run", async () => {
+    const { tool, ran } = counted({ maxCallsPerRun: 1 });
+    const leave = new AbortController();
+    const inner = memoryStore();
+    const store = failing(inner, (verb, key) => {
+      if (verb === "put" && key === "action/run/a") leave.abort();
+    });
+    const { executor } = setup([tool], { store });
+    const given = useOf(tool, {}, { invocationId: "a" });
+    expect(await executor.execute(given, { ...RUN, signal: leave.signal })).toMatchObject({
+      status: "failed",
+      recorded: true,
+      error: { code: "aborted" },
+    });
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "completed" });
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ reason: "too_many_calls" });
+    expect(ran).toHaveLength(1);
+  });
+
   it("a call that another process has begun is not counted twice", async () => {
     const { tool } = counted({ maxCallsPerRun: 9 });
     const { executor, store } = setup([tool]);
