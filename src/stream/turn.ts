@@ -111,7 +111,7 @@ export class TurnReader {
     for (; outcome !== undefined; outcome = buffer.next()) if (outcome !== untold) this.#release(outcome);
     if (state === undefined) {
       if (!isResultAlone(chunk)) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
-    } else if (isResultAlone(chunk)) this.#giveBack(state);
+    } else if (isResultAlone(chunk)) this.#giveBack(state.call);
   }
 
   toolDelta(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void {
@@ -172,7 +172,7 @@ export class TurnReader {
       if (this.isTerminated) turn.finishReason = "unknown";
       else this.cut(new ToolError("connection_lost", "The stream ended before the provider ended the turn."));
     }
-    for (const call of turn.calls) if (isProvidersOwn(call)) this.#giveBack(stateOf(call));
+    for (const call of turn.calls) if (isProvidersOwn(call)) this.#giveBack(call);
     const hasFailed = turn.error !== undefined;
     // If the turn failed after its finish, that finish ended its calls: they no longer count as cut, but stay held.
     const ending = this.#ending();
@@ -248,7 +248,7 @@ export class TurnReader {
 
   #release(outcome: ToolUse | ToolCallError): void {
     const call = this.#buffer.call(outcome.invocationId);
-    if (call !== undefined && isProvidersOwn(call)) this.#giveBack(stateOf(call));
+    if (call !== undefined && isProvidersOwn(call)) this.#giveBack(call);
     else if (outcome instanceof ToolCallError) {
       if (outcome.code === "unknown_tool") this.#held.push(outcome);
       else this.#say({ type: "tool-error", error: outcome });
@@ -292,11 +292,10 @@ export class TurnReader {
   }
 
   /** The provider ran the call itself: it is no longer ours. */
-  #giveBack({ call, isRetracted, outcome }: CallState): void {
-    if (isRetracted) return;
+  #giveBack(call: ToolCall): void {
+    if (this.#buffer.retract(call.invocationId) === undefined) return;
     const { type, output } = call.metadata;
-    this.#buffer.retract(call.invocationId);
-    if (outcome instanceof ToolCallError) this.#held = this.#held.filter((held) => held !== outcome);
+    this.#held = this.#held.filter((held) => held !== call.outcome);
     this.providerTool({
       id: call.id,
       name: call.name ?? "",
