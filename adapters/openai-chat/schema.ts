@@ -4,6 +4,7 @@ import type { ChatCompletionTool, ChatCompletionToolChoiceOption } from "openai/
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
+import { saidOfRoot } from "../../src/schema/root.ts";
 import { freeTextNames, lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
@@ -30,7 +31,7 @@ export const tools = (source: ToolSource, options?: ToolsOptions): ChatCompletio
 
 function toolParam(tool: Tool, { name, schema, strict }: LoweredTool): ChatCompletionTool {
   const isCustom = isFreeText(schema);
-  const description = tool.description ?? (isCustom ? schema["description"] : undefined);
+  const description = tool.description ?? (isCustom ? saidOfRoot(schema, "description") : undefined);
   const described = { name, ...(typeof description === "string" && { description }) };
   // The wire cannot express what the text must look like; the input is validated all the same.
   if (isCustom) return { type: "custom", custom: described };

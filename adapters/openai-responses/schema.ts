@@ -19,6 +19,7 @@ import {
   listedItemsToPrefixItems,
   strictFunctionSchema,
 } from "../../src/schema/rewrites.ts";
+import { saidOfRoot } from "../../src/schema/root.ts";
 import { freeTextNames, lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
@@ -42,7 +43,7 @@ export const tools = (source: ToolSource, options?: ToolsOptions): (FunctionTool
     options,
     make({ description, inputSchema, outputSchema }, { name, schema, strict }) {
       if (isFreeText(inputSchema.jsonSchema)) {
-        const said = description ?? inputSchema.jsonSchema["description"];
+        const said = description ?? saidOfRoot(inputSchema.jsonSchema, "description");
         return { type: "custom", name, ...(typeof said === "string" && { description: said }) };
       }
       return {

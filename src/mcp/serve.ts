@@ -7,6 +7,7 @@ import { isMarked, modelOutput, outputText } from "../stream/history.ts";
 import { resolveLimits, type Limits } from "../stream/limits.ts";
 import { useOfValue } from "../stream/validate-input.ts";
 import { isRecord } from "../schema/json.ts";
+import { saidOfRoot } from "../schema/root.ts";
 import { approvalRule } from "../tool/policy.ts";
 import { safeToolName } from "../tool/names.ts";
 import { aboveZero, aFunction, checkOptionNames, type OptionNames } from "../tool/option-names.ts";
@@ -178,7 +179,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
 
   function checkServable(tool: Tool): void {
     const { qualifiedName, inputSchema } = tool;
-    if (inputSchema.jsonSchema["type"] === "string") {
+    if (saidOfRoot(inputSchema.jsonSchema, "type") === "string") {
       throw new ToolError("invalid_tool", `Tool ${qualifiedName} takes a text; what MCP gives a tool is an object.`);
     }
     // Without an executor nobody would be asked.

@@ -1,14 +1,23 @@
 import { ToolError } from "../errors.ts";
-import type { Schema } from "./types.ts";
+import { targetOf } from "./refs.ts";
+import type { JsonSchema, Schema } from "./types.ts";
+
+/**
+ * What the root of a schema says under a keyword, itself or where it refers to: zod writes a schema with an id as
+ * `{ $ref: "#/$defs/Query", $defs }`. `undefined` if neither says anything.
+ */
+export function saidOfRoot(schema: JsonSchema, keyword: string): unknown {
+  return schema[keyword] ?? targetOf(schema, schema)?.[keyword];
+}
 
 /**
  * Arguments are an object, or free text for a custom tool. Rejects an input schema with a root of any other type; one
- * without a type (`{}`, `anyOf`, `$ref`) can be an object.
+ * without a type (`{}`, `anyOf`) can be an object.
  *
  * @throws ToolError `invalid_tool`
  */
 export function withInputRoot<S extends Schema>(schema: S): S {
-  const { type } = schema.jsonSchema;
+  const type = saidOfRoot(schema.jsonSchema, "type");
   const types = Array.isArray(type) ? type : [type];
   if (type === undefined || types.includes("object") || types.includes("string")) return schema;
   throw new ToolError(

@@ -2,6 +2,7 @@ import { ToolError } from "../errors.ts";
 import { lowerSchema, type Loss, type Lowered, type OnLoss, type Rewrite } from "../schema/lower.ts";
 import { pointerSteps } from "../schema/pointer.ts";
 import { isFreeText } from "../schema/rewrites.ts";
+import { saidOfRoot } from "../schema/root.ts";
 import type { JsonSchema } from "../schema/types.ts";
 import { checkSpelling, type OptionNames } from "./option-names.ts";
 import { toolList, toolsByName, type ToolSource } from "./tool-set.ts";
@@ -136,7 +137,7 @@ function checkOptions(strict: unknown, onLoss: unknown): void {
 /** The model would see a tool without parameters. */
 function refuseText(adapter: string, tools: ToolSource): void {
   for (const { name, inputSchema } of toolList(tools)) {
-    const { type } = inputSchema.jsonSchema;
+    const type = saidOfRoot(inputSchema.jsonSchema, "type");
     if (type === undefined || [type].flat().includes("object")) continue;
     const given = JSON.stringify(type);
     throw new ToolError(

@@ -1255,8 +1255,11 @@ describe("tools", () => {
     expect(() => anthropic.tools([bounded], { strict: true, onLoss: "throw" })).toThrow(ToolError);
   });
 
-  it("refuses a tool whose input is one string, since the API has no free text", () => {
-    const shell = defineTool({ name: "shell", inputSchema: z.string() });
+  it.each([
+    ["", z.string()],
+    [", which has an id", z.string().meta({ id: "Command" })],
+  ])("refuses a tool whose input is one string%s, since the API has no free text", (_, inputSchema) => {
+    const shell = defineTool({ name: "shell", inputSchema });
     expect(() => anthropic.tools([shell], { onLoss: "ignore" })).toThrow(/shell/);
   });
 });

@@ -490,8 +490,11 @@ describe("the choice of tools", () => {
     expect(await sent({ stream_options: null })).toBeUndefined();
   });
 
-  it("names a tool of free text as the custom tool that it is", async () => {
-    const sql = defineTool({ name: "write_sql", inputSchema: z.string() });
+  it.each([
+    ["", z.string()],
+    [" whose schema has an id, which zod refers to from the root", z.string().meta({ id: "Query" })],
+  ])("names a tool of free text as the custom tool that it is%s", async (_, inputSchema) => {
+    const sql = defineTool({ name: "write_sql", inputSchema });
     const request = { tools: [sql, weather], toolChoice: { name: "write_sql" } };
     expect((await sentBy(at("openai chat"), request))["tool_choice"]).toEqual({
       type: "custom",

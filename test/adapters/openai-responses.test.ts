@@ -1930,6 +1930,17 @@ describe("tools()", () => {
     expect(() => openaiResponses.tools([short], { onLoss: "throw" })).toThrow(/maxLength/);
   });
 
+  it.each([
+    ["with an id", z.string().max(10).describe("A query.").meta({ id: "Query" })],
+    ["with an id, limited later", z.string().meta({ id: "Query2" }).max(10).describe("A query.")],
+  ])("makes a custom tool of a string schema %s, to which zod refers from the root", (_, inputSchema) => {
+    const losses: string[] = [];
+    const tools = [defineTool({ name: "sql", inputSchema })];
+    const params = openaiResponses.tools(tools, { onLoss: ({ rule }) => losses.push(rule) });
+    expect(params).toEqual([{ type: "custom", name: "sql", description: "A query." }]);
+    expect(losses).toEqual(["unsupported:maxLength"]);
+  });
+
   it("sends the schema of results that are objects", () => {
     const outputSchema = z.object({ celsius: z.number() });
     const tool = defineTool({ name: "a", inputSchema: z.object({}), outputSchema, execute: () => ({ celsius: 1 }) });

@@ -187,6 +187,11 @@ describe("defineTool()", () => {
     ["an execute that is no function", { execute: "run" }, /execute is a function \(without one .*, got "run"/],
     ["a schema that is none", { inputSchema: "object" }, /Tool a: inputSchema: .*got a string/],
     ["an input that is a number", { inputSchema: type("number") }, /inputSchema: the root is of type "number"/],
+    [
+      "an input that refers to a number",
+      { inputSchema: { $ref: "#/$defs/N", $defs: { N: { type: "number" } } } },
+      /inputSchema: the root is of type "number"/,
+    ],
     ["an input of two other types", { inputSchema: { type: ["number", "null"] } }, /of type "number", "null"/],
     ["a broken schema", { inputSchema: { $ref: "#/nowhere" } }, /Tool a: inputSchema: .*#\/nowhere/],
     ["a broken output schema", { outputSchema: { type: "dict" } }, /Tool a: outputSchema: .*"dict"/],

@@ -1,4 +1,6 @@
 import { atRoot, type Rewrite } from "../lower.ts";
+import { targetOf } from "../refs.ts";
+import { saidOfRoot } from "../root.ts";
 import { ANNOTATIONS, binding } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
@@ -21,8 +23,8 @@ import {
 } from "./values.ts";
 
 /** Whether a tool takes free text instead of JSON: its schema is a string. */
-export function isFreeText({ type }: JsonSchema): boolean {
-  return type === "string";
+export function isFreeText(schema: JsonSchema): boolean {
+  return saidOfRoot(schema, "type") === "string";
 }
 
 /**
@@ -164,7 +166,7 @@ const freeText: Rewrite = {
   order: "root",
   apply(node, { lose }) {
     if (!isFreeText(node)) return node;
-    for (const keyword of Object.keys(node)) {
+    for (const keyword of Object.keys({ ...targetOf(node, node), ...node })) {
       if (DESCRIBES.has(keyword)) continue;
       lose(`${keyword} is left out: the tool takes free text.`, { rule: `unsupported:${keyword}` });
     }
@@ -172,7 +174,7 @@ const freeText: Rewrite = {
   },
 };
 
-const DESCRIBES: ReadonlySet<string> = new Set(["type", ...ANNOTATIONS, "$schema", "$id"]);
+const DESCRIBES: ReadonlySet<string> = new Set(["type", ...ANNOTATIONS, "$schema", "$id", "$ref", "$defs"]);
 
 function unlessFreeText(rewrite: Rewrite): Rewrite {
   return { ...rewrite, apply: (node, context) => (isFreeText(context.root) ? node : rewrite.apply(node, context)) };
