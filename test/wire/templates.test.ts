@@ -506,6 +506,12 @@ describe("an event that is a delta", () => {
       [0xf4, 0x8f, 0xbf, 0xbf],
       [0xf4, 0x90, 0x80, 0x80],
     ],
+    [
+      [0xc3, 0x41],
+      [0xe2, 0x41, 0xac],
+      [0xe2, 0x82, 0x41],
+      [0xf0, 0x9f, 0x98, 0x41],
+    ],
   ])("has its text where that is UTF-8, at the first and last characters of each length: %j, %j, %j, %j", (...all) => {
     const templates = after(first);
     for (const sequence of all) {
