@@ -689,6 +689,7 @@ describe("authorize", () => {
     const later = setup([tool], { store });
     const outcome = await later.executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
     expect(outcome).toMatchObject({ status: "denied", reason: "policy", replayed: true });
+    expect(await later.executor.action("run/a")).toMatchObject({ status: "denied", reason: "policy", startedAt: null });
     expect(ran).toHaveLength(0);
   });
 });

@@ -833,6 +833,23 @@ describe("what is shown and decided", () => {
     expect((await approvals.get(id))!.status).toBe("pending");
   });
 
+  it("is decided over a session whose client cannot be told, which is said to the server", async () => {
+    const approvals = withPrincipals();
+    const { id } = await approvals.request(asked);
+    const [gone, errors]: [Error, unknown[]] = [new Error("The client is gone."), []];
+    const session = approvalSession({
+      service: approvals,
+      principal: ada,
+      send: () => Promise.reject(gone),
+      onError: (error) => errors.push(error),
+    });
+    await session.receive(JSON.stringify({ type: "approval.decide", request_id: id, decision: "approve" }));
+    expect(await approvals.get(id)).toMatchObject({ status: "approved", decidedBy: "ada" });
+    await vi.waitFor(() => expect(errors.length).toBeGreaterThan(1));
+    expect(new Set(errors)).toEqual(new Set([gone]));
+    await session.end();
+  });
+
   it("is not decided where the request is gone at that moment", async () => {
     const approvals = service({
       mayDecide: async () => {
