@@ -48,19 +48,21 @@ it("is there again, whole, if it is begun again at any moment of that", async ()
   }
 });
 
-it.each<[string, (orchestrator: Orchestrator, toolCallId: string) => Promise<unknown>]>([
+type Result = { readonly toolCallId: string; readonly result: unknown };
+
+it.each<[string, (orchestrator: Orchestrator, result: Result) => Promise<unknown>]>([
   ["get", (orchestrator) => orchestrator.get(conversationId)],
-  [
-    "provideToolResult",
-    (orchestrator, id) => orchestrator.provideToolResult(conversationId, { toolCallId: id, result: 1 }),
-  ],
+  ["provideToolResult", (orchestrator, result) => orchestrator.provideToolResult(conversationId, result)],
+  ["resume", (orchestrator, result) => orchestrator.resume(conversationId, { toolResults: [result] })],
 ])("is gone, and not damaged, for %s() at any moment of that", async (_, use) => {
   for (let at = 1, isPast = false; !isPast; at++) {
     const store = memoryStore();
     const { orchestrator } = process(store);
     const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
-    const using = process(store, (verb) => (verb === at ? orchestrator.forget(conversationId) : undefined));
-    const end: unknown = await use(using.orchestrator, pendingToolCalls[0]!.id).then(
+    // While the run is worked on, it cannot be forgotten.
+    const forget = () => orchestrator.forget(conversationId).catch(() => {});
+    const using = process(store, (verb) => (verb === at ? forget() : undefined));
+    const end: unknown = await use(using.orchestrator, { toolCallId: pendingToolCalls[0]!.id, result: 1 }).then(
       () => "done",
       (error: unknown) => (isToolError(error) ? error.code : error),
     );
