@@ -282,6 +282,13 @@ describe("a transcript", () => {
     expect(texts(await orchestrator.transcript(conversationId))).toEqual(["Go", "Two", "Done."]);
   });
 
+  it("shows nothing of messages that are neither the user's nor the model's", async () => {
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store: memoryStore() });
+    const messages = (["system", "user"] as const).map((role) => ({ role, content: `by ${role}` }));
+    await orchestrator.run({ conversationId, messages });
+    expect(texts(await orchestrator.transcript(conversationId))).toEqual(["by user", "Hi."]);
+  });
+
   it("says why a call failed, while others of its turn are open", async () => {
     const model = scripted({ calls: [1, 2].map((n) => ({ name: "ask", args: { n } })) }, { text: "Done." });
     const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
