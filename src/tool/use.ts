@@ -330,7 +330,8 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
     }
   }
 
-  #context({ approved: _, ...context }: GivenContext = {}): ToolContext {
+  #context(given: GivenContext | undefined): ToolContext {
+    const { approved: _, ...context } = given ?? {};
     // A value of undefined counts as not given.
     const { signal, idempotencyKey = this.invocationId, attempt = 1, progress, undoData = () => {} } = context;
     return {

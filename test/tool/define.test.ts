@@ -403,6 +403,12 @@ describe("a ToolUse made by hand", () => {
     expect(await refund.use({}).execute()).toBe(1);
   });
 
+  it("takes null for no context, as plain JavaScript may say it", async () => {
+    const now = defineTool({ name: "now", inputSchema: {}, execute: () => 1 });
+    expect(await now.use({}).execute(null as never)).toBe(1);
+    expect(now.use({}).executeSync(null as never)).toBe(1);
+  });
+
   it("takes the outcome of an external tool from its caller, once", async () => {
     const ask = defineTool({ name: "ask_user", inputSchema: z.object({ question: z.string() }) });
     const use = ask.use({ question: "?" });
