@@ -28,16 +28,18 @@ function opaqueIn(bytes: Uint8Array): string[] {
 }
 
 /**
- * The fixtures with opaque values. An answer that failed is not sent back as one that did not, and of a message that a
- * gateway began again only the second attempt is.
+ * Fixtures of which an opaque value does not go back: of a message that a gateway began again only the second attempt
+ * does, and what Claude's API searched behind LiteLLM is left out together with its call, which Anthropic may reject
+ * in a history (https://github.com/BerriAI/litellm/issues/17737).
  */
+const STAYS = new Set(["overlapping-messages", "provider-tool-of-anthropic"]);
+
+/** The fixtures with opaque values that go back. An answer that failed is not sent back as one that did not. */
 function signed(wire: string) {
   return fixtureNames(wire)
     .map((name) => loadFixture(wire, name))
     .map((fixture) => ({ ...fixture, opaque: opaqueIn(fixture.bytes) }))
-    .filter(
-      ({ name, expected, opaque }) => expected.error === null && opaque.length > 0 && name !== "overlapping-messages",
-    );
+    .filter(({ name, expected, opaque }) => expected.error === null && opaque.length > 0 && !STAYS.has(name));
 }
 
 describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
