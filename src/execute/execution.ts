@@ -149,17 +149,16 @@ async function start(call: Call, judging: Promise<Permit | Outcome | undefined>)
   if (denial !== undefined) return call.deny(version, denial, planned);
   const entry = await call.put(startedRow(planned, call.lease(), request), version);
   if (entry === undefined) return undefined;
-  if (request === undefined) {
-    call.invoked(version);
-    // What was asked about another input, or for another definition, is not to run any more.
-    if (version > 0) await call.withdraw();
-  }
+  if (request === undefined) call.invoked(version);
   if (call.isAborted) {
     // The signal fired during that write, and nothing was started.
     const back = await call.put(request === undefined ? { ...planned, unasked: true } : planned, entry.version);
     return back && call.giveUp(back.version, planned, request);
   }
-  return run(call, tool, entry, permit.input, request);
+  // What was asked about another input is not to run any more. This does not hold up the call, whose lease would end.
+  const running = run(call, tool, entry, permit.input, request);
+  const [outcome] = await Promise.all([running, request === undefined && version > 0 && call.withdraw()]);
+  return outcome;
 }
 
 /** Waits for its turn, or until the caller gives up. */

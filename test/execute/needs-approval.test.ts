@@ -823,6 +823,20 @@ describe("what changed since it was shown is asked again", () => {
     expect(events.filter(({ type }) => type === "tool.invoked")).toHaveLength(1);
   });
 
+  it("so that it needs nobody: it does not wait until the request is withdrawn, while its lease ends", async () => {
+    const service = new ApprovalService({ store: memoryStore() });
+    const [withdrawing, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    service.withdraw = () => (withdrawing.resolve(), answered.promise);
+    const { use, executor, ran } = await pause({ needsApproval: ({ n }: any) => n === 1 }, { approvals: service });
+    use.input.n = 2;
+    const running = executor.execute(use, PAUSE);
+    await withdrawing.promise;
+    await sleep(20);
+    expect(ran).toHaveLength(1);
+    answered.resolve();
+    expect(await running).toMatchObject({ status: "completed", replayed: false });
+  });
+
   it.each<[string, (input: any) => void, string]>([
     ["what its tool does not take", (input) => (input.n = "all"), "invalid_input"],
     ["what cannot be shown", (input) => (input.self = input), "not_serializable"],
