@@ -78,7 +78,7 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const status = stream.response?.status ?? 0;
   // No SDK asks again after an error in a stream, https://github.com/googleapis/python-genai/issues/2604, nor when the
   // connection breaks behind the headers. A stream that ends without an event may be what a wrong base URL has.
-  const isBroken = status > 0 && error?.cause !== undefined;
+  const isBroken = status > 0 && error?.code === "connection_lost" && error.cause !== undefined;
   isAnswered ||= status < 400 && (error?.code === "provider_error" || isBroken);
   return { row, seen: error && seenOf(model, turn, row, said, error), uses, error, isAnswered };
 }

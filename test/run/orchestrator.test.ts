@@ -1183,11 +1183,13 @@ describe("a turn that is cut", () => {
     expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "completed" });
   });
 
-  it("that has no event, as what a wrong base URL leads to, is not asked for again", async () => {
-    const model = replayModel(anthropic, [new Response(""), new Response("")]);
+  it.each([
+    ["has no event", "", "connection_lost"],
+    ["begins with what is no event of a provider's", "data: <html>\n\n", "invalid_event"],
+  ])("that %s, as what a wrong base URL leads to, is not asked for again", async (_, body, code) => {
+    const model = replayModel(anthropic, [new Response(body), new Response(body)]);
     const orchestrator = new Orchestrator({ model, store: memoryStore(), retryDelayMs: 0 });
-    const error = { code: "connection_lost" };
-    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "error", error });
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "error", error: { code } });
     expect(model.requests).toHaveLength(1);
   });
 
