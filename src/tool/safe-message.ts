@@ -11,10 +11,11 @@ import { cut, isToolError, messageOf } from "../errors.ts";
 export function safeMessage(error: unknown): string {
   let text = messageOf(error).slice(0, MAX_READ);
   for (const secret of secrets()) text = text.replaceAll(secret, "[hidden]");
-  text = cut(text, 4 * MAX_LENGTH)
+  // More than is kept: the beginning of a password is not recognised as one.
+  text = cut(text, MAX_SAID + MAX_LENGTH)
     .replace(CREDENTIALS, "$1[hidden]@")
     .replace(PARAMETER, "$1[hidden]");
-  if (isToolError(error) && error.code === "tool_failed") return text;
+  if (isToolError(error) && error.code === "tool_failed") return cut(text, MAX_SAID);
   text = text
     .replace(/\n[ \t]+at [^\n]*/g, "")
     .replace(/\s+/g, " ")
@@ -32,6 +33,7 @@ export function safeMessage(error: unknown): string {
 /** How much of a text is processed: the cost grows with it. */
 const MAX_READ = 65_536;
 const MAX_LENGTH = 1_000;
+const MAX_SAID = 4_000;
 
 /**
  * A user, or a user and everything up to the last `@`: passwords are written into URLs unescaped, with `/` and `@` in

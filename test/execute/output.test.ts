@@ -431,6 +431,9 @@ describe("safeMessage()", () => {
     const left = said.replace("anna:pw", "[hidden]").replace("=t", "=[hidden]");
     expect(safeMessage(new ToolError("tool_failed", said))).toBe(left);
     expect(safeMessage(new ToolError("tool_failed", "x".repeat(1_000_000)))).toHaveLength(4000);
+    const long = "x".repeat(3970);
+    const cut = safeMessage(new ToolError("tool_failed", `${long} postgres://anna:hunter2hunter2@db.example/orders`));
+    expect(cut).toBe(`${long} postgres://[hidden]@db.examp…`);
   });
 
   it("cuts no character in two", () => {
