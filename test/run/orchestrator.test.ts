@@ -1001,7 +1001,9 @@ describe("stream()", () => {
     const orchestrator = new Orchestrator({ model, tools, store, executor });
     expect((await orchestrator.run({ conversationId, input: "Go" })).status).toBe("completed");
     expect(seen).toBe(most);
-    expect(log.slice(0, first.length)).toEqual(first);
+    const begun = log.slice(0, first.length);
+    // Of two that run at once, either may be ready first.
+    expect(most === 1 ? begun : begun.toSorted()).toEqual(first);
     expect(log).toHaveLength(names.length * 2);
   });
 
