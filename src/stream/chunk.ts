@@ -101,7 +101,7 @@ export function isProvidersOwn({ metadata }: Pick<ToolChunk, "metadata">): boole
 
 /** Whether it is nothing but the result of such a call: it begins none, should that call be unknown. */
 export function isResultAlone(chunk: ToolChunk): boolean {
-  return isProvidersOwn(chunk) && !chunk.name;
+  return isProvidersOwn(chunk) && !chunk.name && "output" in chunk.metadata!;
 }
 
 /** The part of a parser's sink that takes calls. */

@@ -111,7 +111,8 @@ export class TurnReader {
     for (; outcome !== undefined; outcome = buffer.next()) if (outcome !== untold) this.#release(outcome);
     if (state === undefined) {
       if (!isResultAlone(chunk)) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
-    } else if (isResultAlone(chunk)) this.#giveBack(state.call);
+    } else if (isResultAlone(chunk) || (state.outcome !== undefined && isProvidersOwn(chunk)))
+      this.#giveBack(state.call);
   }
 
   toolDelta(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void {

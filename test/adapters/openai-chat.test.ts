@@ -802,6 +802,8 @@ describe("openaiChat.parser()", () => {
       calls({ index, id: "", function: { name: null, arguments: args.slice(0, 5) } }),
       calls({ index, id: null, function: { name: null, arguments: args.slice(5) } }),
     ];
+    const piece = (args: string, { id, name }: { id?: string; name?: string }) =>
+      calls({ index: 0, id, function: { name, arguments: args } });
     const search = served(0, "srvtoolu_1", '{"city":"Oslo"}');
     const stop = delta({ content: "21." }, "stop");
     const found = (...ids: string[]) =>
@@ -816,6 +818,24 @@ describe("openaiChat.parser()", () => {
       ["whose result comes", [...search, found("srvtoolu_1"), stop], ["21"]],
       ["whose result is lost", [...search, stop]],
       ["with more arguments behind its own", [...search, calls({ index: 0, function: { arguments: "{}" } }), stop]],
+      [
+        "whose id comes with each piece",
+        [
+          piece('{"city":', { id: "srvtoolu_1", name: "get_weather" }),
+          piece('"Oslo"}', { id: "srvtoolu_1" }),
+          found("srvtoolu_1"),
+          stop,
+        ],
+        ["21"],
+      ],
+      [
+        "whose id comes before its name",
+        [piece("", { id: "srvtoolu_1" }), piece('{"city":"Oslo"}', { name: "get_weather" }), stop],
+      ],
+      [
+        "whose id comes behind its name",
+        [piece('{"city":', { name: "get_weather" }), piece('"Oslo"}', { id: "srvtoolu_1" }), stop],
+      ],
       ["at which the stream ends", search, undefined, "error"],
       ["at which the provider fails", [...search, { error: { message: "Gone." } }], undefined, "error"],
     ])("%s is the provider's, though a tool has its name", async (_, events, output, reason = "stop") => {
