@@ -55,6 +55,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   #start: WireMessage | undefined;
   #ended = false;
   readonly #open = new Map<number, OpenBlock>();
+  /** The index of the block that began last. */
+  #latest = -1;
   /** Blocks with an input that were stopped, or whose index was reused: the last one of each index. */
   readonly #stopped = new Map<number, OpenBlock>();
   /** The last thinking block. */
@@ -191,7 +193,8 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (before !== undefined && isSpoken(before.record)) before.record.done = true;
     else if (before !== undefined) this.#stopped.set(index ?? -1, before);
     this.#startContent(block, index ?? 0);
-    this.#open.set(index ?? -1, this.#openBlock(block));
+    this.#latest = index ?? -1;
+    this.#open.set(this.#latest, this.#openBlock(block));
     this.#say(block);
   }
 
@@ -243,10 +246,10 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   /**
    * A gateway may give an index to the beginning of a block only (https://github.com/decolua/9router/issues/2218): what
-   * has none belongs to the last of the open blocks.
+   * has none belongs to the block that began last.
    */
   #place(index: number | null | undefined): number {
-    return index ?? [...this.#open.keys()].at(-1) ?? -1;
+    return index ?? this.#latest;
   }
 
   #blockDelta({ index: said, delta }: WireEvent): void {

@@ -153,7 +153,7 @@ describe("reading", () => {
     ["pieces", ["content_block_delta"]],
     ["pieces and ends", ["content_block_delta", "content_block_stop"]],
     ["ends", ["content_block_stop"]],
-  ])("gives %s without an index to the last open block", async (_, types) => {
+  ])("gives %s without an index to the block that began last", async (_, types) => {
     const events = [
       start,
       open(0, { type: "thinking", thinking: "" }),
@@ -183,6 +183,21 @@ describe("reading", () => {
       },
     ]);
     expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input)).toEqual([{ level: 3 }, { level: 4 }]);
+  });
+
+  it("gives none of them to blocks that began earlier and have no end", async () => {
+    const { turn } = await readEvents([
+      start,
+      open(0, { type: "text", text: "Louder." }),
+      open(1, { type: "text", text: " So." }),
+      call(0, "toolu_1", "set_volume"),
+      { ...json(0, '{"level": 3}'), index: undefined },
+      close(0),
+      ...end("tool_use"),
+    ]);
+    expect(anthropic.assistantMessage(turn)).toMatchObject([
+      { content: [{ text: "Louder." }, { text: " So." }, { type: "tool_use", id: "toolu_1", input: { level: 3 } }] },
+    ]);
   });
 
   // https://github.com/jundot/omlx/pull/1577
