@@ -330,10 +330,17 @@ it("a page that is back after a restart sees what the process that died was sayi
     for (const { key, value } of await before.list("")) await store.put(key, value);
     break;
   }
-  const url = await serverOfTheDocs(new Orchestrator({ model: talkative(3, "Well. ").model, store }));
-  const page = openPage(url);
+  const seen = Promise.withResolvers<void>();
+  const model = replayModel(openaiChat, [
+    async function* () {
+      await seen.promise;
+      yield choice({ content: "Well." }, "stop");
+    },
+  ]);
+  const page = openPage(await serverOfTheDocs(new Orchestrator({ model, store })));
   await soon(() => expect(page.said["error"]).toBe("run_busy"));
-  await soon(() => expect(page.said["entries"]?.at(-1)).toMatchObject({ text: "Well. Well. Well. " }));
+  seen.resolve();
+  await soon(() => expect(page.said["entries"]?.at(-1)).toMatchObject({ text: "Well." }));
 });
 
 it("a page that does not read is let go, and harms no other one", async () => {

@@ -449,7 +449,7 @@ describe("two processes and one call", () => {
     expect(signal!.aborted).toBe(true);
   });
 
-  it("the signal of a handler that has ended does not fire: not when its lease turns out to be lost, nor when its time is over", async () => {
+  it("the signal of a handler that has ended does not fire, though its lease turns out to be lost", async () => {
     let signal: AbortSignal | undefined;
     let beats = 0;
     const inner = memoryStore();
@@ -465,7 +465,6 @@ describe("two processes and one call", () => {
       },
     };
     const { tool } = counted({
-      timeoutMs: 100,
       execute: async (_: unknown, context: any) => {
         ({ signal } = context);
         await until(() => beats > 0);
@@ -475,7 +474,6 @@ describe("two processes and one call", () => {
       status: "unknown",
       replayed: true,
     });
-    await sleep(120);
     expect(signal!.aborted).toBe(false);
   });
 

@@ -2,15 +2,17 @@ import { onTestFinished, vi } from "vitest";
 
 /** How many of the timers run that are started from now on with about this delay; for the rest of the test. */
 export function timersOf(ms: number): () => number {
-  const [started, stopped] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
+  const started = (["setTimeout", "setInterval"] as const).map((name) => vi.spyOn(globalThis, name));
+  const stopped = (["clearTimeout", "clearInterval"] as const).map((name) => vi.spyOn(globalThis, name));
   onTestFinished(() => {
-    started.mockRestore();
-    stopped.mockRestore();
+    for (const spy of [...started, ...stopped]) spy.mockRestore();
   });
   return () => {
-    const timers = started.mock.calls.flatMap(([, delay], at) =>
-      Math.abs(delay! - ms) < ms / 10 ? [started.mock.results[at]!.value as unknown] : [],
-    );
-    return timers.filter((timer) => !stopped.mock.calls.some(([one]) => one === timer)).length;
+    const isOver = new Set<unknown>(stopped.flatMap(({ mock }) => mock.calls.map(([timer]) => timer)));
+    return started.flatMap(({ mock }) =>
+      mock.calls.filter(
+        ([, delay], at) => Math.abs(delay! - ms) < ms / 10 && !isOver.has(mock.results[at]!.value as unknown),
+      ),
+    ).length;
   };
 }
