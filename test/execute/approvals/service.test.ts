@@ -625,9 +625,11 @@ describe("keeping", () => {
     while ((await approvals.get(id)) !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(await approvals.list()).toMatchObject([{ id: open.id, status: "pending" }]);
     expect(await codeOf(approvals.decide(id, { decision: "deny" }))).toBe("approval_not_found");
-    // Nothing leads there any more either.
-    const left = await store.list("approval/id/");
-    expect(left.map(({ key }) => key)).toEqual([`approval/id/${open.id}`]);
+    // Soon nothing leads there any more either.
+    await vi.waitFor(async () => {
+      const left = await store.list("approval/id/");
+      expect(left.map(({ key }) => key)).toEqual([`approval/id/${open.id}`]);
+    });
     expect((await approvals.request(ask())).id).not.toBe(id);
   });
 
