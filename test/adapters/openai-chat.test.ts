@@ -1609,6 +1609,8 @@ describe("openaiChat.tools()", () => {
       ]);
     expect(described("string")).toEqual([{ type: "custom", custom: { name: "f", description: "SQL." } }]);
     expect(described("object")[0]).not.toHaveProperty("function.description");
+    const referred = defineTool({ name: "f", inputSchema: z.string().describe("SQL.").meta({ id: "Sql" }) });
+    expect(openaiChat.tools([referred])).toEqual(described("string"));
   });
 
   it("reports what free text cannot say", () => {

@@ -543,10 +543,9 @@ it("what a handler's error tells of the machine is for nobody who calls from els
   });
 });
 
-it("a tool that takes a text is none for MCP", () => {
-  expect(() => mcpHandlers([defineTool({ name: "shout", inputSchema: { type: "string" }, execute: String })])).toThrow(
-    "takes a text",
-  );
+it.each([z.string(), z.string().meta({ id: "Shout" })])("a tool that takes a text is none for MCP", (inputSchema) => {
+  const shout = defineTool({ name: "shout", inputSchema, execute: String });
+  expect(() => mcpHandlers([shout])).toThrow("takes a text");
 });
 
 it("the names of many tools are looked at when these change, and not at every call", async () => {
