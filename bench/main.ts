@@ -88,7 +88,6 @@ if (tables.length === 0) {
 }
 const targets = targetsTable(results, ended);
 if (targets.body.length > 0) say(textOf(targets));
-for (const { name, note } of peers) if (note !== undefined) notes.add(`${name}${versionOf(name)}: ${note}`);
 for (const note of notes) tell(note);
 if (options.write || (!options.quick && only === undefined && !options["no-peers"])) write();
 if (options.json) {

@@ -11,8 +11,6 @@ export interface Peer {
   readonly quadratic: boolean;
   /** Whether it gives the text of a turn, too. */
   readonly readsText?: boolean;
-  /** What readers of its numbers have to know. */
-  readonly note?: string;
   /** Reads a stream, for each wire that it knows. */
   readonly wires: { readonly [W in Wire]?: (stream: Stream) => Promise<Outcome> };
 }

@@ -53,7 +53,6 @@ export const peers: Peer[] = [
     package: "@earendil-works/pi-ai",
     quadratic: false,
     readsText: true,
-    note: "with pi-telemetry 0.87.1 and without pi-schema, since theirs of 1.5.2 are not in the registry; what reads a stream calls neither.",
     wires: {
       "openai-chat"(stream) {
         answer(stream);
