@@ -35,7 +35,7 @@ export async function opened<Event>(requested: Requested<Event>): Promise<Opened
 export type Ask<Event> = (signal: AbortSignal) => Promise<Opened<Event>>;
 
 /**
- * The model of every adapter: request -> body -> turn.
+ * A model over the client of an SDK: request -> body -> turn.
  *
  * @param askOf makes the body of a request, which is not sent until the turn's first event is asked for
  */
