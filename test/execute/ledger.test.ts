@@ -1142,12 +1142,14 @@ describe("forget() by another process, while a call waits for approval", () => {
   it("asks nobody again, and nobody says that it was not executed", async () => {
     const { tool, ran } = counted({ needsApproval: true });
     // Notifications get lost, so that all is deleted when the others look.
-    const store: Store = { ...memoryStore(), subscribe: async () => async () => {} };
+    let listening = 0;
+    const store: Store = { ...memoryStore(), subscribe: async () => (listening++, async () => {}) };
     const [asks, finds, there] = [0, 1, 2].map(() => setupWithApprovals([tool], { store, service: { pollMs: 20 } }));
     const asking = asks!.executor.execute(call(tool), RUN);
     await until(() => asks!.events.length === 2);
     const finding = finds!.executor.execute(call(tool), RUN);
-    await sleep(10);
+    // To the call and its approval, each of them.
+    await until(() => listening === 4);
     await there!.executor.forget("run");
     for (const waiting of [asking, finding]) {
       expect(await Promise.race([waiting, sleep(5_000)])).toMatchObject({

@@ -972,7 +972,8 @@ describe("stream()", () => {
   });
 
   it.each<[string, readonly string[], number, readonly string[]]>([
-    ["as many as the executor runs at once", ["a", "b", "c", "w"], 2, ["a begins", "b begins"]],
+    // Of two that run at once, either may be ready first.
+    ["as many as the executor runs at once", ["a", "a", "b", "w"], 2, ["a begins", "a begins"]],
     ["those before a sequential one", ["a", "s", "b"], 1, ["a begins", "a ends", "s begins", "s ends", "b begins"]],
   ])("begins calls that only read while their turn goes on: %s", async (_, names, most, first) => {
     const log: string[] = [];
@@ -993,7 +994,7 @@ describe("stream()", () => {
           log.push(`${name} ends`);
         },
       }).tool;
-    const reads = ["a", "b", "c"].map((name) => slow(name, { effect: "read" }));
+    const reads = ["a", "b"].map((name) => slow(name, { effect: "read" }));
     const tools = [...reads, slow("s", { effect: "read", sequential: true }), slow("w", {})];
     const store = memoryStore();
     const executor = new ToolExecutor({ tools, store, concurrency: 2 });
