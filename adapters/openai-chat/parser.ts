@@ -59,8 +59,6 @@ export class ChatParser implements Parser<WireEvent | string> {
   #isFinished = false;
   /** The usage of the whole answer has come. */
   #isCounted = false;
-  /** What the message that is being read says of calls that the server has run. */
-  #ran: Results | undefined;
 
   static readonly #text: Delta<ChatParser> = {
     text: ["choices", 0, "delta", "content"],
@@ -218,11 +216,11 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#refusal(message.refusal, told);
     const { tool_calls: calls } = message;
     const { provider_specific_fields: fields } = message;
-    this.#ran = isObject(fields) ? resultsOf(fields) : undefined;
+    const ran = isObject(fields) ? resultsOf(fields) : undefined;
     if (isObject(calls) && !told.calls)
-      this.#toolCalls((Array.isArray(calls) ? calls : [calls]) as WireToolCall[], whole);
+      this.#toolCalls((Array.isArray(calls) ? calls : [calls]) as WireToolCall[], whole, ran);
     if (isObject(message.function_call)) this.#functionCall(message.function_call, whole);
-    for (const [id, metadata] of this.#ran ?? [])
+    for (const [id, metadata] of ran ?? [])
       this.#sink.tool(toolChunk(this.#choice, undefined, id, undefined, undefined, false, metadata));
     const { id: audioId, expires_at: expiresAt } = message.audio ?? {};
     const id = textOf(audioId);
@@ -233,10 +231,10 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (!isEmpty(kept)) this.native.extra_content = kept;
   }
 
-  #toolCalls(entries: readonly WireToolCall[], whole: boolean): void {
+  #toolCalls(entries: readonly WireToolCall[], whole: boolean, ran?: Results): void {
     for (let position = 0; position < entries.length; position++) {
       const entry = entries[position];
-      if (isObject(entry)) this.#toolCall(entry, whole ? position : undefined);
+      if (isObject(entry)) this.#toolCall(entry, whole ? position : undefined, ran);
     }
   }
 
@@ -321,15 +319,18 @@ export class ChatParser implements Parser<WireEvent | string> {
     return true;
   }
 
-  /** @param position in the list of a whole message, where calls have no index and are complete */
-  #toolCall(entry: WireToolCall, position: number | undefined): void {
+  /**
+   * @param position in the list of a whole message, where calls have no index and are complete
+   * @param ran what its message says of calls that the server has run
+   */
+  #toolCall(entry: WireToolCall, position: number | undefined, ran: Results | undefined): void {
     // A server may fill the field that does not apply with empty strings: the type decides.
     const custom = entry.type === "custom" || !isObject(entry.function) ? entry.custom : undefined;
     const isCustom = isObject(custom);
     const name = isCustom ? custom.name : entry.function?.name;
     const args = isCustom ? custom.input : entry.function?.arguments;
     const id = idOf(entry.id) ?? "";
-    const served = this.#ran?.get(id) ?? (SERVED_ID.test(id) ? SERVED : undefined);
+    const served = ran?.get(id) ?? (SERVED_ID.test(id) ? SERVED : undefined);
     const extras = extrasOf(entry, served ?? (isCustom ? CUSTOM : undefined));
     // The end of free text cannot be seen: that of the turn decides.
     const isComplete = position !== undefined && !isCustom;
