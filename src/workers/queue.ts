@@ -1,4 +1,11 @@
-import { QueueEventsProducer, type ConnectionOptions, type QueueEventsListener, type RedisOptions } from "bullmq";
+import type { EventEmitter } from "node:events";
+import {
+  QueueEventsProducer,
+  type QueueBase,
+  type ConnectionOptions,
+  type QueueEventsListener,
+  type RedisOptions,
+} from "bullmq";
 import { settlesWithin } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 
@@ -58,24 +65,34 @@ export async function answers(
   name: string,
   place: { connection: ConnectionOptions; prefix?: string },
 ): Promise<boolean> {
-  const probe = new QueueEventsProducer(name, place);
-  probe.on("error", () => {});
+  const probe = listened(new QueueEventsProducer(name, place), () => {});
   const isThere = await settlesWithin(HANG_UP_MS, probe.waitUntilReady());
   await hangUp(probe);
   return isThere;
 }
 
-/** Closes a connection, or cuts it if its server does not answer. Errors while closing are ignored. */
-export async function hangUp(part: Part): Promise<void> {
-  // BullMQ 5 fails with an "error" that nobody can listen to, which ends the process, if it is closed before.
-  await settlesWithin(HANG_UP_MS, part.waitUntilReady());
-  if (!(await settlesWithin(HANG_UP_MS, part.close()))) void part.disconnect().catch(() => {});
+/**
+ * With a listener for errors. BullMQ 5 takes all listeners from a connection that it closes, which may still fail after
+ * that: an "error" that nobody listens to would end the process. BullMQ 6 emits none then.
+ */
+export function listened<P extends QueueBase>(part: P, onError: (error: Error) => void): P {
+  const { connection, blockingConnection } = part as unknown as Record<string, EventEmitter | undefined>;
+  for (const each of [connection, blockingConnection]) {
+    if (each === undefined) continue;
+    const removeAllListeners = each.removeAllListeners;
+    each.removeAllListeners = () => removeAllListeners.call(each).on("error", () => {});
+  }
+  part.on("error", onError);
+  return part;
 }
 
-interface Part {
-  waitUntilReady(): Promise<unknown>;
-  close(): Promise<void>;
-  disconnect(): Promise<void>;
+/** Closes a connection, or cuts it if its server does not answer. Errors while closing are ignored. */
+export async function hangUp(part: QueueBase): Promise<void> {
+  if (await settlesWithin(HANG_UP_MS, part.close())) return;
+  void part.disconnect().catch(() => {});
+  // That waits for a server that has never answered. What owns the connection (its name in BullMQ 6, or in 5) does not.
+  const { backend, connection } = part as unknown as Record<string, { close(force: true): Promise<void> }>;
+  void (backend ?? connection)!.close(true).catch(() => {});
 }
 
 export const HANG_UP_MS = 2_000;

@@ -9,7 +9,17 @@ import type { Tool } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { JobData, JobResult } from "./job.ts";
 import { asFailure, perform } from "./perform.ts";
-import { answers, CANCEL, HANG_UP_MS, hangUp, PLACE, placeOf, type BullmqPlace, type OurEvents } from "./queue.ts";
+import {
+  answers,
+  CANCEL,
+  HANG_UP_MS,
+  hangUp,
+  listened,
+  PLACE,
+  placeOf,
+  type BullmqPlace,
+  type OurEvents,
+} from "./queue.ts";
 
 export interface BullmqWorkerOptions extends BullmqPlace {
   /**
@@ -90,12 +100,11 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
     },
     { ...options.worker, ...place, autorun: false },
   );
+  listened(worker, onError);
   endRetriesWithClose(worker);
-  worker.on("error", onError);
   // Another worker has, or will have, the job: this one's result no longer counts.
   worker.on("lockRenewalFailed", (ids) => ids.forEach((jobId) => stop(jobId, "The lock of the job was lost.")));
-  const events = new QueueEvents(name, place);
-  events.on("error", onError);
+  const events = listened(new QueueEvents(name, place), onError);
   events.on<OurEvents, typeof CANCEL>(CANCEL, ({ jobId }: { jobId: string }) =>
     stop(jobId, "Nobody waits for the job any more."),
   );

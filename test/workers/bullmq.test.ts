@@ -934,6 +934,26 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       expect(await once(child, "exit")).toEqual([0, null]);
     }, 60_000);
 
+    it("a process that closes while it tries again to connect ends as it should, also with BullMQ 5", async () => {
+      const gone = await startRedis();
+      await gone.stop();
+      const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
+      const children = versions.map((execArgv) =>
+        fork(join(import.meta.dirname, "close-child.ts"), [String(gone.port), "0"], { execArgv }),
+      );
+      cleanUps.push(() => children.forEach((child) => child.kill("SIGKILL")));
+      await Promise.all(children.map((child) => once(child, "message")));
+      // Each was refused at first; from now on it is connected, and never answered.
+      const mute = createServer((near) => void near.on("error", () => {})).listen(gone.port, "127.0.0.1");
+      cleanUps.push(() => mute.close());
+      const ended = children.map((child) => once(child, "exit"));
+      for (const child of children) child.send("close");
+      expect(await Promise.all(ended)).toEqual([
+        [0, null],
+        [0, null],
+      ]);
+    }, 60_000);
+
     it("the worker's rate limit holds", async () => {
       work(toolsAt(file), { worker: { limiter: { max: 1, duration: 60_000 } } });
       const { call } = callers(toolsAt(file));
