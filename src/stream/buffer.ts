@@ -6,7 +6,7 @@ import { toolsByEachName, type ToolSource } from "../tool/tool-set.ts";
 import { ToolUse } from "../tool/use.ts";
 import { failure, givenUp, tooManyCalls, truncated } from "./call-failures.ts";
 import { CallState, type ToolCall } from "./call.ts";
-import type { PathPatch, ToolChunk } from "./chunk.ts";
+import { isProvidersOwn, type PathPatch, type ToolChunk } from "./chunk.ts";
 import { decide } from "./decide.ts";
 import type { FinishReason } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
@@ -61,7 +61,8 @@ const NONE: (ToolUse | ToolCallError)[] = [];
  * Routes chunks to calls, assembles their arguments, decides when a call is complete, validates it.
  *
  * A call is complete only if the provider ended it (a chunk that says `done`, the next call, the end of the turn)
- * *and* the model closed its root value. Everything else becomes a ToolCallError, never a ToolUse.
+ * *and* the model closed its root value. Everything else becomes a ToolCallError, never a ToolUse. What the provider
+ * runs itself becomes neither.
  *
  * @example
  * const buffer = new ToolBuffer(tools);
@@ -352,7 +353,8 @@ export class ToolBuffer {
 
   #put(state: CallState, outcome: ToolUse | ToolCallError): void {
     state.outcome = outcome;
-    this.#hold(outcome);
+    // The provider runs it itself: nobody else may.
+    if (!isProvidersOwn(state)) this.#hold(outcome);
   }
 
   #hold(outcome: ToolUse | ToolCallError): void {

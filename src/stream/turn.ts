@@ -103,16 +103,17 @@ export class TurnReader {
   tool(chunk: ToolChunk): void {
     if (this.#hasFailed) return;
     const buffer = this.#buffer;
+    const before = currentOf(buffer);
     let outcome = buffer.append(chunk);
     const state = currentOf(buffer);
     if (state !== undefined) this.#announce(state, chunk);
     // Nobody has heard of a call that was withdrawn with its first chunk, such as one that was sent twice.
     const untold = state?.isRetracted === true && !state.isAnnounced ? state.outcome : undefined;
     for (; outcome !== undefined; outcome = buffer.next()) if (outcome !== untold) this.#release(outcome);
+    if (before !== undefined && isServed(before)) this.#giveBack(before.call);
     if (state === undefined) {
       if (!isResultAlone(chunk)) this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
-    } else if (isResultAlone(chunk) || (state.outcome !== undefined && isProvidersOwn(chunk)))
-      this.#giveBack(state.call);
+    } else if (isResultAlone(chunk) || isServed(state)) this.#giveBack(state.call);
   }
 
   toolDelta(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void {
@@ -122,7 +123,8 @@ export class TurnReader {
     if (state === undefined) return this.tool(toolChunk(turnIndex, callIndex, undefined, undefined, argsTextDelta));
     const delta = buffer.added;
     if (delta !== "") this.#say({ type: "tool-input-delta", call: state.call, delta });
-    if (state.outcome !== undefined) this.#release(buffer.next()!);
+    if (isServed(state)) this.#giveBack(state.call);
+    else if (state.outcome !== undefined) this.#release(buffer.next()!);
   }
 
   providerTool(call: ProviderToolCall): void {
@@ -248,9 +250,7 @@ export class TurnReader {
   }
 
   #release(outcome: ToolUse | ToolCallError): void {
-    const call = this.#buffer.call(outcome.invocationId);
-    if (call !== undefined && isProvidersOwn(call)) this.#giveBack(call);
-    else if (outcome instanceof ToolCallError) {
+    if (outcome instanceof ToolCallError) {
       if (outcome.code === "unknown_tool") this.#held.push(outcome);
       else this.#say({ type: "tool-error", error: outcome });
     } else if (outcome.tool.eager) this.#releaseUse(outcome);
@@ -307,6 +307,11 @@ export class TurnReader {
       output,
     });
   }
+}
+
+/** Whether it is complete, and the provider runs it itself. */
+function isServed(state: CallState): boolean {
+  return state.outcome !== undefined && isProvidersOwn(state);
 }
 
 /** Never written to. */

@@ -851,6 +851,26 @@ describe("retract()", () => {
   });
 });
 
+describe("a call that the provider runs itself", () => {
+  const metadata = { providerExecuted: true };
+
+  it.each<[string, readonly ToolChunk[]]>([
+    ["ended by its own chunk", [call("anything", "{}", { metadata })]],
+    [
+      "ended by the next call",
+      [call("anything", "{}", { metadata, done: undefined }), call("none", "{}", { id: "b" })],
+    ],
+    ["that fails", [call("anything", "{]", { metadata })]],
+    ["ended by the turn", [call("anything", "{}", { metadata, done: undefined })]],
+  ])("is not handed out: one %s", (_, chunks) => {
+    const buffer = new ToolBuffer(tools);
+    const given = [...chunks.map((chunk) => buffer.append(chunk)), buffer.next(), ...buffer.end("tool-use")];
+    const { invocationId, outcome } = buffer.calls[0]!;
+    expect(outcome).toBeDefined();
+    expect(given.filter((each) => each?.invocationId === invocationId)).toEqual([]);
+  });
+});
+
 describe("misuse", () => {
   it.each<[string, () => unknown]>([
     ["a limit that does not exist", () => new ToolBuffer(tools, { limits: { maxSize: 3 } as never })],

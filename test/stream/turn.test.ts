@@ -422,6 +422,23 @@ describe("calls that are none of ours", () => {
     }
   });
 
+  it("that the provider runs are told as soon as they have ended, or failed", () => {
+    const metadata = { providerExecuted: true };
+    for (const chunks of [
+      [call(0, "write", { metadata, done: undefined }), call(1, "read")],
+      [call(0, "write", { metadata, done: undefined }), { callIndex: 0, argsTextDelta: " ".repeat(2_000) }],
+    ]) {
+      const turn = reader({ maxArgumentsLength: 1_000 });
+      for (const { callIndex, id, name, argsTextDelta, ...rest } of chunks as ToolChunk[]) {
+        if (id === undefined) turn.toolDelta(undefined, callIndex, argsTextDelta!);
+        else turn.tool({ callIndex, id, name, argsTextDelta, ...rest });
+      }
+      const events = turn.take();
+      expect(events.filter((event) => event.type === "provider-tool")).toHaveLength(1);
+      expect(told(events).filter((text) => text.endsWith("write"))).toEqual([]);
+    }
+  });
+
   it("are none where only a result of one came", () => {
     const turn = reader();
     turn.tool({ callIndex: 0, name: "write", argsTextDelta: "{" });
