@@ -1,5 +1,6 @@
 import type { EventEmitter } from "node:events";
 import {
+  QueueEvents,
   QueueEventsProducer,
   type QueueBase,
   type ConnectionOptions,
@@ -46,10 +47,9 @@ export function placeOf<Options extends BullmqPlace>(options: Options, who: stri
   const { retryStrategy = retryDelayMs } = connection as RedisOptions;
   // A client that never connected cannot be closed: it must stop trying. The application's own client is left alone.
   const ending = { ...connection, retryStrategy: (times: number) => (isEnded ? null : retryStrategy(times)) };
-  const isClient = typeof (connection as { connect?: unknown }).connect === "function";
   return {
     queue,
-    place: { connection: isClient ? connection : ending, ...(prefix !== undefined && { prefix }) },
+    place: { connection: isClient(connection) ? connection : ending, ...(prefix !== undefined && { prefix }) },
     onError: (error: Error) => onError?.(error),
     end: () => void (isEnded = true),
   };
@@ -65,25 +65,57 @@ export async function answers(
   name: string,
   place: { connection: ConnectionOptions; prefix?: string },
 ): Promise<boolean> {
-  const probe = listened(new QueueEventsProducer(name, place), () => {});
+  const probe = listened(new QueueEventsProducer(name, place), place, () => {});
   const isThere = await settlesWithin(HANG_UP_MS, probe.waitUntilReady());
   await hangUp(probe);
   return isThere;
 }
 
 /**
- * With a listener for errors. BullMQ 5 takes all listeners from a connection that it closes, which may still fail after
- * that: an "error" that nobody listens to would end the process. BullMQ 6 emits none then.
+ * With a listener for errors, also once it is closed: a connection that BullMQ closes may still fail, and an "error" that
+ * nobody listens to would end the process. BullMQ takes all listeners from it, and those of its own from its client.
  */
-export function listened<P extends QueueBase>(part: P, onError: (error: Error) => void): P {
-  const { connection, blockingConnection } = part as unknown as Record<string, EventEmitter | undefined>;
+export function listened<P extends QueueBase>(part: P, place: { connection: ConnectionOptions }, onError: OnError): P {
+  const own = place.connection as Partial<Client>;
+  // BullMQ 6 has a backend that holds the connections, BullMQ 5 has not.
+  const { backend = part } = part as unknown as { readonly backend?: unknown };
+  const { connection, blockingConnection } = backend as Record<string, Connection | undefined>;
   for (const each of [connection, blockingConnection]) {
     if (each === undefined) continue;
-    const removeAllListeners = each.removeAllListeners;
-    each.removeAllListeners = () => removeAllListeners.call(each).on("error", () => {});
+    const { _client: client, removeAllListeners } = each;
+    // Events and jobs are waited for with copies of the application's client.
+    const isOurs = !isClient(own) || part instanceof QueueEvents || each === blockingConnection;
+    each.removeAllListeners = () => {
+      // BullMQ leaves copies open (5, if they were never connected), or connects them again (6, if they were lost).
+      if (isOurs) {
+        client.connect = () => Promise.reject(new Error("It has closed."));
+        client.disconnect();
+      }
+      // Only a client of ioredis is shared as it is, and fails without being listened to.
+      if (isOurs || own.defineCommand === undefined) client.on("error", () => {});
+      return removeAllListeners.call(each).on("error", () => {});
+    };
   }
   part.on("error", onError);
   return part;
+}
+
+type OnError = (error: Error) => void;
+
+/** What BullMQ 5 and 6 have in common. */
+interface Connection extends EventEmitter {
+  readonly _client: Client;
+}
+
+interface Client extends EventEmitter {
+  connect(): Promise<unknown>;
+  disconnect(): void;
+  /** Only clients of ioredis have it. */
+  readonly defineCommand?: unknown;
+}
+
+function isClient(connection: object): boolean {
+  return typeof (connection as Partial<Client>).connect === "function";
 }
 
 /** Closes a connection, or cuts it if its server does not answer. Errors while closing are ignored. */

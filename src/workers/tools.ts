@@ -77,9 +77,9 @@ function connected(tools: ToolSource, options: BullmqToolsOptions) {
   const { queue: name, place, onError, end } = placeOf(options, "bullmqTools", TOOLS_OPTIONS);
   const { filter = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
   toolList(tools); // reports mistakes immediately
-  const queue = listened(new Queue<JobData, JobResult>(name, place), onError);
-  const events = listened(new QueueEvents(name, place), onError);
-  const producer = listened(new QueueEventsProducer(name, place), onError);
+  const queue = listened(new Queue<JobData, JobResult>(name, place), place, onError);
+  const events = listened(new QueueEvents(name, place), place, onError);
+  const producer = listened(new QueueEventsProducer(name, place), place, onError);
   const waiting = new Waiting({
     pollMs,
     // A job that cannot be read now is looked at again.

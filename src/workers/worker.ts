@@ -100,11 +100,11 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
     },
     { ...options.worker, ...place, autorun: false },
   );
-  listened(worker, onError);
+  listened(worker, place, onError);
   endRetriesWithClose(worker);
   // Another worker has, or will have, the job: this one's result no longer counts.
   worker.on("lockRenewalFailed", (ids) => ids.forEach((jobId) => stop(jobId, "The lock of the job was lost.")));
-  const events = listened(new QueueEvents(name, place), onError);
+  const events = listened(new QueueEvents(name, place), place, onError);
   events.on<OurEvents, typeof CANCEL>(CANCEL, ({ jobId }: { jobId: string }) =>
     stop(jobId, "Nobody waits for the job any more."),
   );

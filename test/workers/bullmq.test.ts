@@ -883,8 +883,9 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
         cleanUps.push(() => child.kill("SIGKILL"));
         await once(child, "message");
         await own.stop();
+        const exit = once(child, "exit");
         child.send("close");
-        return once(child, "exit");
+        return exit;
       });
       expect(await Promise.all(ended)).toEqual([
         [0, null],
@@ -899,10 +900,11 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
         const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port), "2000"], { execArgv });
         cleanUps.push(() => child.kill("SIGKILL"));
         await once(child, "message");
+        const exit = once(child, "exit");
         child.send("close");
         await wait(500);
         await own.stop();
-        return once(child, "exit");
+        return exit;
       });
       expect(await Promise.all(ended)).toEqual([
         [0, null],
@@ -930,8 +932,9 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       const child = fork(join(import.meta.dirname, "close-child.ts"), args, { execArgv });
       cleanUps.push(() => child.kill("SIGKILL"));
       await once(child, "message");
+      const ended = once(child, "exit");
       child.send("close");
-      expect(await once(child, "exit")).toEqual([0, null]);
+      expect(await ended).toEqual([0, null]);
     }, 60_000);
 
     it("a process that closes while it tries again to connect ends as it should, also with BullMQ 5", async () => {
@@ -953,6 +956,53 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
         [0, null],
       ]);
     }, 60_000);
+
+    it("a process with its own client of ioredis ends when it has closed, though Redis was never there, also with BullMQ 5", async () => {
+      const gone = await startRedis();
+      await gone.stop();
+      const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
+      const ended = versions.map(async (execArgv) => {
+        const args = [String(gone.port), "0", "ioredis"];
+        const child = fork(join(import.meta.dirname, "close-child.ts"), args, { execArgv });
+        cleanUps.push(() => child.kill("SIGKILL"));
+        await once(child, "message");
+        const exit = once(child, "exit");
+        child.send("close");
+        return exit;
+      });
+      expect(await Promise.all(ended)).toEqual([
+        [0, null],
+        [0, null],
+      ]);
+    }, 60_000);
+
+    it("a worker that has closed leaves no copy of a client of redis that tries to connect again", async () => {
+      const own = await startRedis();
+      const connection = createClient({ url: own.url }).on("error", () => {});
+      await connection.connect();
+      cleanUps.push(() => connection.destroy());
+      const copied = vi.spyOn(connection, "duplicate");
+      const { close } = work(toolsAt(file), { connection });
+      const { call } = callers(toolsAt(file), { connection: { host: "127.0.0.1", port: own.port } });
+      expect(await call("look", { ms: 1 })).toMatchObject({ status: "completed" });
+      const copies = copied.mock.results.map(({ value }) => value as typeof connection);
+      expect(copies.map(({ isReady }) => isReady)).toEqual([true, true]);
+      await own.stop();
+      await soon(() => expect(copies.map(({ isReady }) => isReady)).toEqual([false, false]));
+      await close();
+      expect(copies.map(({ isOpen }) => isOpen)).toEqual([false, false]);
+    });
+
+    it("a client of redis that fails after caller and worker have closed ends nobody's process", async () => {
+      const client = createClient({ url: server.url }).on("error", () => {});
+      await client.connect();
+      cleanUps.push(() => client.close());
+      const { close } = work(toolsAt(file), { connection: client });
+      const { call, executor } = callers(toolsAt(file), { connection: client });
+      expect(await call("look", { ms: 1 })).toMatchObject({ status: "completed" });
+      await Promise.all([executor.close(), close()]);
+      expect(() => client.emit("error", new Error("Socket closed unexpectedly"))).not.toThrow();
+    });
 
     it("the worker's rate limit holds", async () => {
       work(toolsAt(file), { worker: { limiter: { max: 1, duration: 60_000 } } });
