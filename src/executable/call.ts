@@ -23,9 +23,9 @@ export async function callProgram(
   input: unknown,
   context: ToolContext,
 ): Promise<unknown> {
-  await program.checkAgain();
   const { timeoutMs, maxOutputBytes, maxDepth } = settings;
   const given = await variablesOf(settings, context);
+  await program.checkAgain(); // last, since `env` may take its time
   const progress = createProgressQueue((line: ProgressLine) => context.progress(line));
   const outcome = await program.run({
     args: [],

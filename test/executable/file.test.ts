@@ -324,6 +324,15 @@ describe("a file that changes between approval and call", () => {
     expect(await failure(execute(tool))).toMatchObject(changed);
   });
 
+  it("is noticed, too, while the host looks up the variables of the call", async () => {
+    const path = program(answer(1));
+    const env = async () => {
+      writeFileSync(path, answer(2));
+      return {};
+    };
+    expect(await failure(execute(await loadExecutable(path, { env })))).toMatchObject(changed);
+  });
+
   it("is the same when only its time changed", async () => {
     const path = program(answer(1));
     const tool = await loadExecutable(path);
