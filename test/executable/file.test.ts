@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -78,8 +79,10 @@ describe("what cannot be run", () => {
     });
   });
 
-  it("a folder as an interpreter", async () => {
-    expect(await failure(loadExecutable(program("#!/tmp\n")))).toMatchObject({
+  it.each(["mkdir", "mkfifo"])("what %s makes, as an interpreter", async (make) => {
+    const path = join(folder(), "made");
+    execFileSync(make, [path]);
+    expect(await failure(loadExecutable(scriptOf(path)))).toMatchObject({
       code: "spawn_failed",
       cause: { code: "EACCES" },
     });
@@ -176,8 +179,9 @@ describe("a file that somebody else could have put there", () => {
     });
   });
 
-  it("is writable by everyone", async () => {
-    const error = await failure(loadExecutable(program(answer(1), { mode: 0o777 })));
+  // Only of a folder the sticky bit says that others may not replace what is in it.
+  it.each([0o777, 0o1777])("is writable by everyone", async (mode) => {
+    const error = await failure(loadExecutable(program(answer(1), { mode })));
     expect(error).toMatchObject({
       code: "executable_refused",
       message: expect.stringContaining("is writable by everyone"),
@@ -263,9 +267,10 @@ describe("a file that somebody else could have put there", () => {
     expect(await execute(await loadExecutable(link))).toBe(1); // without a root a link is as good as the file
   });
 
-  it("is within its root through a link", async () => {
+  it.each(["relative", "absolute"])("is within its root through a link that is %s", async (kind) => {
     const root = folder();
-    symlinkSync(program(answer(1), { inside: root }), join(root, "link"));
+    const path = program(answer(1), { inside: root });
+    symlinkSync(kind === "relative" ? "tool" : path, join(root, "link"));
     const tool = await loadExecutable(join(root, "link"), { root });
     expect(tool.metadata["executable"]).toMatchObject({ path: join(root, "link"), realPath: join(root, "tool") });
   });

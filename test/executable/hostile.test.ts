@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { ToolContext } from "../../src/index.ts";
+import { ToolError, type ToolContext } from "../../src/index.ts";
 import { ExecutableError, loadExecutable } from "../../src/executable/index.ts";
 import { call, execute, failure, folder, hostile, mark, onLinux, PATIENT, program, shTool } from "./support.ts";
 
@@ -184,6 +184,21 @@ describe("the environment", () => {
     expect(env).not.toContain("t0ken");
   });
 
+  it("is that of the host's own, and of no function, when it is asked what it is", async () => {
+    const file = program('#!/bin/sh\nprintf \'{"name":"%s"}\' "${NAME-none}"\n');
+    expect((await loadExecutable(file, { env: { NAME: "given" } })).name).toBe("given");
+    expect((await loadExecutable(file, { env: () => ({ NAME: "given" }) })).name).toBe("none");
+  });
+
+  it("is not started where the host's own function fails", async () => {
+    const trace = `${folder()}/trace`;
+    const refuse = () => Promise.reject(new ToolError("execution_failed", "signed out"));
+    const file = program(shTool(`echo ran > ${trace}; echo '{"success":true}'`));
+    const tool = await loadExecutable(file, { env: refuse });
+    expect(await failure(execute(tool))).toMatchObject({ message: "signed out" });
+    expect(existsSync(trace)).toBe(false);
+  });
+
   it.each([
     ["its time is over", { timeoutMs: 100 }, undefined, "timeout"],
     ["the caller gives up", {}, 100, "aborted"],
@@ -260,6 +275,28 @@ describe("time and the process tree", () => {
   it("grandchild-holds-stdout: the answer is taken when the program ends", async () => {
     const { env, left } = mark();
     expect(await call("grandchild-holds-stdout", { graceMs: 100, env })).toBe("answered");
+    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+  });
+
+  it.each([
+    ["the caller gives up", "sleep 600", "aborted"],
+    ["that prints too much", "yes", "too_large"],
+  ])("does not wait for what a program has left behind when %s", async (_, rest, code) => {
+    const { env, left } = mark();
+    const tool = await loadExecutable(
+      program(shTool(`echo '{"success":true}'; echo '{"progress":1}' >&2; ${rest} &`)),
+      {
+        graceMs: 20_000,
+        maxOutputBytes: 100_000,
+        env,
+      },
+    );
+    const gaveUp = new AbortController();
+    const progress = async () => void setTimeout(() => gaveUp.abort(), 500);
+    const startedAt = performance.now();
+    const calling = failure(execute(tool, {}, rest === "yes" ? {} : { signal: gaveUp.signal, progress }));
+    expect(await calling).toMatchObject({ code });
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
     if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 

@@ -72,11 +72,13 @@ describe("loadExecutable()", () => {
   });
 
   it("takes a parameter called type, and an object with required properties of its own", async () => {
-    const parameters = { type: { type: "string" }, where: { type: "object", required: ["x"] } };
+    const where = { type: "object", properties: { x: { type: "number" } }, required: ["x"] };
+    const parameters = { type: { type: "string" }, where };
     const tool = await loadExecutable(program(`#!/bin/sh\necho '${JSON.stringify({ name: "a", parameters })}'\n`));
     expect(tool.inputSchema.validate({ type: "t", where: { x: 1 } })).toMatchObject({ ok: true });
     expect(tool.inputSchema.validate({})).toMatchObject({ ok: true }); // neither is required
     expect(tool.inputSchema.validate({ where: {} })).toMatchObject({ ok: false });
+    expect(tool.inputSchema.validate({ where: { x: "1" } })).toMatchObject({ ok: false });
   });
 
   it("fills in what has a default, and refuses what is no parameter", async () => {
@@ -86,6 +88,7 @@ describe("loadExecutable()", () => {
       ),
     );
     expect(await execute(tool, { a: 1 })).toEqual(JSON.parse('{"a":1,"b":[1],"__proto__":1}'));
+    expect(await execute(tool, { a: 1, b: undefined })).toMatchObject({ a: 1, b: [1] });
     expect(await execute(tool, { a: 1, b: [] })).toMatchObject({ a: 1, b: [] });
     expect(() => tool.use({ a: 1, c: 2 })).toThrow(ToolCallError);
   });
@@ -135,6 +138,7 @@ describe("a call", () => {
       "careful",
       '{"other":1}',
       "{progress",
+      '{"progress": 10%}',
       '{"progress":{"done":3}}',
     ];
     const body = `${lines.map((line) => `echo '${line}' >&2`).join("\n")}\necho '{"success":true,"result":1,"metadata":{"tokens":3}}'`;
@@ -144,7 +148,13 @@ describe("a call", () => {
     await execute(tool, {}, { progress, invocationId: "run-1" });
     expect(progress.mock.calls).toEqual([[{ progress: 0.5, message: "half" }], [{ progress: { done: 3 } }]]);
     expect(runs).toMatchObject([
-      { tool: "tool", stderr: 'careful\n{"other":1}\n{progress\n', exitCode: 0, signal: null, metadata: { tokens: 3 } },
+      {
+        tool: "tool",
+        stderr: 'careful\n{"other":1}\n{progress\n{"progress": 10%}\n',
+        exitCode: 0,
+        signal: null,
+        metadata: { tokens: 3 },
+      },
     ]);
   });
 
@@ -234,6 +244,7 @@ describe("a call", () => {
   it.each([
     ['{"message":"no such city","code":4}', "no such city"],
     ['["no","city"]', '["no","city"]'],
+    ['{"message":4}', '{"message":4}'],
     ["null", "The program failed and says no more; it ended with status 1."],
     ['""', "The program failed and says no more; it ended with status 1."],
   ])("that fails with the error %s says so", async (error, words) => {
@@ -256,12 +267,14 @@ describe("a call", () => {
     },
   );
 
-  it("that answers with a list has not said whether it succeeded", async () => {
-    const tool = await loadExecutable(program(shTool(`echo '[{"error":"no such city"}]'`)));
-    expect(await failure(execute(tool))).toMatchObject({
-      code: "invalid_answer",
-      message: expect.stringContaining("printed no object"),
-    });
+  it.each([
+    ['[{"error":"no such city"}]', 0, "invalid_answer", "printed no object"],
+    ['{"success":"no","error":"no such city"}', 0, "invalid_answer", 'printed no "success": true or false'],
+    ['{"city":"Oslo"}', 3, "tool_failed", "ended with status 3"],
+    ['{"success":false}', 0, "tool_failed", "failed and says no more; it ended with status 0"],
+  ])("that answers %s with status %i has not said that it succeeded", async (answer, status, code, words) => {
+    const tool = await loadExecutable(program(shTool(`echo '${answer}'; exit ${status}`)));
+    expect(await failure(execute(tool))).toMatchObject({ code, message: expect.stringContaining(words) });
   });
 
   it("that fails at length is cut", async () => {
@@ -284,6 +297,7 @@ describe("a call", () => {
     );
     const undoData = vi.fn();
     await execute(tool, {}, { undoData, approved: true });
+    await execute(await loadExecutable(program(shTool(`echo '{"success":true}'`))), {}, { undoData });
     expect(undoData.mock.calls).toEqual([[{ old: "text" }]]);
     expect(tool).toMatchObject({ needsApproval: true, timeoutMs: 32_000 });
   });
