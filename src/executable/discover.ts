@@ -100,13 +100,7 @@ export async function discoverExecutables(options: DiscoverOptions = {}): Promis
       if (manifest !== undefined && known === undefined) {
         throw new ToolError("executable_changed", "is not in the manifest");
       }
-      const chosen = effect?.(path);
-      return await loadExecutable(path, {
-        ...runOptions,
-        root,
-        ...(known === undefined ? {} : { digest: known.digest }),
-        ...(chosen === undefined ? {} : { effect: chosen }),
-      });
+      return await loadExecutable(path, { ...runOptions, root, digest: known?.digest, effect: effect?.(path) });
     } catch (error) {
       if (!isToolError(error) || error.code === "aborted") throw error;
       return {

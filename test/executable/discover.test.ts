@@ -65,6 +65,8 @@ describe("discoverExecutables()", () => {
     program(named("mine"), { inside: join(home, ".toolstream/tools") });
     expect((await discoverExecutables()).tools.map((tool) => tool.name)).toEqual(["mine"]);
     expect((await discoverExecutables({ searchPaths: ["~/.toolstream/tools"] })).tools).toHaveLength(1);
+    writeFileSync(join(home, "tools"), "");
+    expect(await discoverExecutables()).toMatchObject({ unread: [join(home, "tools")] });
   });
 
   it("says which folders could not be read", async () => {
