@@ -44,7 +44,7 @@ export function notAProgram(header: Buffer, platform: string = process.platform,
     const ours = ELF_MACHINES[arch];
     return ours === undefined || ours.includes(machine) ? undefined : `is built for another processor than ${arch}`;
   }
-  if (header.length >= 4 && MACH_O.includes(header.toString("hex", 0, 4))) {
+  if (MACH_O.includes(header.toString("hex", 0, 4))) {
     return platform === "darwin" ? undefined : "is built for another operating system";
   }
   return 'is no program: it does not begin with "#!" and the path of an interpreter';

@@ -180,12 +180,10 @@ describe("a manifest", () => {
     expect((await discoverExecutables({ searchPaths: [root], manifest })).tools).toEqual([]);
   });
 
-  it.each(["", "[]", "{}", '{"version":2,"executables":{}}', '{"version":1,"executables":{"/a":{}}}', "null"])(
-    "is not %j",
-    async (text) => {
-      const file = join(folder(), "manifest.json");
-      writeFileSync(file, text);
-      expect(await failure(readManifest(file))).toMatchObject({ code: "invalid_tool" });
-    },
-  );
+  const executables = ["", "5", "null", '{"/a":{}}', '{"/a":null}'].map((all) => `{"version":1,"executables":${all}}`);
+  it.each(["", "[]", "{}", '{"version":2,"executables":{}}', "null", ...executables])("is not %j", async (text) => {
+    const file = join(folder(), "manifest.json");
+    writeFileSync(file, text);
+    expect(await failure(readManifest(file))).toMatchObject({ code: "invalid_tool" });
+  });
 });

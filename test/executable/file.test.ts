@@ -404,6 +404,11 @@ it("knows programs of other systems", () => {
     "is built for another operating system",
   ]);
   expect(notAProgram(Buffer.from("MZ"), "win32")).toBeUndefined();
+  const bigEndian = elf(22 << 8);
+  bigEndian[5] = 2;
+  expect(notAProgram(bigEndian, "linux", "s390x")).toBeUndefined();
+  expect(notAProgram(elf(8), "linux", "mips")).toBeUndefined(); // what is not known is left to the system
+  expect(notAProgram(elf(62).subarray(0, 19), "linux", "x64")).toMatch("is no program");
 });
 
 /** The head of an ELF program, and nothing else. */
