@@ -225,9 +225,8 @@ function outsideLimits(input: unknown, limits: Limits): ArgumentsFailure | undef
 async function executeHere(use: ToolUse, context: Partial<ToolContext>): Promise<unknown> {
   try {
     return await use.execute(context);
-  } catch (error) {
-    if (!isToolError(error) || error.code !== "execution_failed") throw error;
-    throw new ToolError(error.code, safeMessage(error), { cause: error });
+  } catch (cause) {
+    throw new ToolError("execution_failed", safeMessage(cause), { cause });
   }
 }
 
