@@ -232,6 +232,27 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     expect(await execute(pay)).toBe("paid 1");
   });
 
+  it("is sent nothing while it is connected to again, and then all that waited and was not given up", async () => {
+    const { client, reconnect, restart, calls } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    const connect = reconnect.getMockImplementation()!;
+    const { promise: mayConnect, resolve: goOn } = Promise.withResolvers<void>();
+    reconnect.mockImplementationOnce(() => mayConnect.then(connect));
+    const sent = vi.spyOn(client, "callTool");
+    restart();
+    const waiting = [execute(pay, { n: 1 })];
+    await vi.waitFor(() => expect(reconnect).toHaveBeenCalled());
+    waiting.push(execute(pay, { n: 2 }));
+    expect(await failure(execute(pay, { n: 3 }, { signal: AbortSignal.timeout(10) }))).toMatchObject({
+      code: "aborted",
+    });
+    expect(sent).toHaveBeenCalledOnce();
+    goOn();
+    await Promise.all(waiting);
+    expect(calls.toSorted((a: any, b: any) => a.n - b.n)).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(reconnect).toHaveBeenCalledOnce();
+  });
+
   it("is not waited for without end", async () => {
     const { client, reconnect, restart } = await setup();
     reconnect.mockImplementationOnce(() => new Promise(() => {}));

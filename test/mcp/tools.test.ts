@@ -622,7 +622,9 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
 
   it("asks nothing for a caller who has given up", async () => {
     const called = vi.fn(() => ({ content: [] }));
-    const set = await mcpTools(await connectTo(serverOf([plain("a")], called)));
+    const client = await connectTo(serverOf([plain("a")], called));
+    expect(await failure(mcpTools(client, { signal: AbortSignal.abort() }))).toMatchObject({ code: "aborted" });
+    const set = await mcpTools(client);
     expect(await failure(execute(set.tools()[0], {}, { signal: AbortSignal.abort() }))).toMatchObject({
       code: "aborted",
     });
