@@ -554,12 +554,12 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   });
 
   it.each([
-    [-32603, "not now"],
-    [-32001, "Session not found"], // and no timeout, for which sdk 1 has this number
+    [-32603, "not now", { timeout: 30 }],
+    [-32001, "Session not found", { session: "a" }], // and no timeout, for which sdk 1 has this number
     [-32602, "user input required: path"], // its own words, and not that it asks
-  ])("reports what the server refuses (%i: %s)", async (code, words) => {
+  ])("reports what the server refuses (%i: %s)", async (code, words, data?: object) => {
     const refuse = () => {
-      throw Object.assign(new Error(words), { code });
+      throw Object.assign(new Error(words), { code, data });
     };
     const set = await mcpTools(await connectTo(serverOf([plain("a")], refuse)));
     expect(await failure(execute(set.tools()[0]))).toMatchObject({
@@ -742,6 +742,8 @@ it("an answer without content is none", async () => {
     const set = await mcpTools(client(result), { prefix: "" });
     expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "invalid_answer" });
   }
+  const structured = await mcpTools(client({ structuredContent: { id: 1 } }), { prefix: "" });
+  expect(await execute(structured.tools()[0])).toEqual({ id: 1 });
 });
 
 it("a listChanged notification makes the listing stale", async () => {
