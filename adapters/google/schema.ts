@@ -24,6 +24,7 @@ import {
   openObjects,
   requireDeclared,
   stringEnums,
+  tellingBounds,
   tuplesToArrays,
   typeArrayToAnyOf,
   withoutBooleanSchemas,
@@ -65,6 +66,7 @@ const schemaDialect: readonly Rewrite[] = [
   foldAllOf,
   flattenRootUnion,
   integerBounds,
+  tellingBounds,
   keepKeywords([
     "type nullable enum anyOf title description default example format pattern minimum maximum minLength maxLength",
     "properties required additionalProperties propertyOrdering minProperties maxProperties",

@@ -31,6 +31,7 @@ export {
   keepFormats,
   keepKeywords,
   limitMinItems,
+  tellingBounds,
   without,
 } from "./rewrites/keywords.ts";
 export { loosenAround } from "./rewrites/loosen.ts";

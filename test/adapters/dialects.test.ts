@@ -111,6 +111,8 @@ function each<D extends Dialect>(names: readonly D[], said: JsonSchema | Said): 
 
 const STRICT = ["openai strict", "anthropic strict", "cohere strict"] as const;
 const CLOSED = ["openai strict", "anthropic strict"] as const;
+/** Cohere's API rejects nothing in plain mode, so everything is sent as it is. */
+const NOT_COHERE_PLAIN = dialects.filter((name) => name !== "cohere plain");
 const NO_ONE_OF = [...STRICT, "google schema"] as const;
 
 const circle = object({ kind: { const: "circle" }, radius: number });
@@ -729,7 +731,29 @@ const rows: Readonly<Record<string, Row>> = {
 
   "the bounds of safe integers, as zod writes them": property(
     { type: "integer", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
-    each(["anthropic strict", "google json-schema", "google schema", "cohere strict"], { type: "integer" }),
+    each(NOT_COHERE_PLAIN, { type: "integer" }),
+  ),
+
+  // As JSON they are -9223372036854776000 and 9223372036854776000, which is no int64: "int too big to convert",
+  // https://github.com/RevenueCat/ai-toolkit/issues/26
+  "the bounds of an int64": property(
+    { type: "integer", minimum: -(2 ** 63), maximum: 2 ** 63 - 1 },
+    each(NOT_COHERE_PLAIN, { type: "integer" }),
+  ),
+
+  "the bounds of an uint64, exclusive": property(
+    { type: "integer", exclusiveMinimum: -(2 ** 64), exclusiveMaximum: 2 ** 64 },
+    each(NOT_COHERE_PLAIN, { type: "integer" }),
+  ),
+
+  "a length that no text has": property(
+    { type: "string", maxLength: 2 ** 63 - 1 },
+    each(NOT_COHERE_PLAIN, { type: "string" }),
+  ),
+
+  "a length that no list has": property(
+    { type: "array", items: text, maxItems: 2 ** 63 - 1 },
+    each(NOT_COHERE_PLAIN, { type: "array", items: text }),
   ),
 
   "the length of a string": property(

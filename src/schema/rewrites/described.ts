@@ -6,7 +6,7 @@ import { cyclesFrom, linksOf } from "../refs.ts";
 import { walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
-import { keepKeywords, saysNothing, without } from "./keywords.ts";
+import { keepKeywords, tellingBounds, without } from "./keywords.ts";
 import { nullableToType } from "./nullability.ts";
 import { ensureObjectRoot, listedNamesToProperties, requireDeclared } from "./objects.ts";
 import { keepPatterns } from "./patterns.ts";
@@ -42,6 +42,7 @@ export function describedSchema(): readonly Rewrite[] {
     typedValues,
     listedValues,
     integerBounds,
+    tellingBounds,
     keepPatterns(() => false),
     keepKeywords([
       "type enum anyOf $ref $defs title description default format minimum maximum",
@@ -130,9 +131,9 @@ function needsOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {
 }
 
 /**
- * `exclusiveMinimum: 0` of an integer becomes `minimum: 1`. Bounds that say nothing, as zod writes them on every integer,
- * are left out: where calls are held to their declarations, each counts against a limit of the whole request, "too many
- * states for serving" (https://github.com/googleapis/python-genai/issues/660). No loss.
+ * `exclusiveMinimum: 0` of an integer becomes `minimum: 1`. Before {@link tellingBounds}: where calls are held to their
+ * declarations, each bound counts against a limit of the whole request, "too many states for serving"
+ * (https://github.com/googleapis/python-genai/issues/660).
  */
 export const integerBounds: Rewrite = {
   name: "integerBounds",
@@ -148,8 +149,7 @@ export const integerBounds: Rewrite = {
       const most = Math.min(Math.ceil(below) - 1, Number(maximum));
       changed = { ...without(changed, ["exclusiveMaximum"]), maximum: most };
     }
-    const empty = ["minimum", "maximum"].filter((keyword) => saysNothing(keyword, changed));
-    return without(changed, empty);
+    return changed;
   },
 };
 

@@ -4,7 +4,7 @@ import { saidOfRoot } from "../root.ts";
 import { ANNOTATIONS, binding } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
-import { describe, dropAnnotations, dropKeywords, keepFormats, keepKeywords } from "./keywords.ts";
+import { describe, dropAnnotations, dropKeywords, keepFormats, keepKeywords, tellingBounds } from "./keywords.ts";
 import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { nullableToType } from "./nullability.ts";
@@ -46,6 +46,7 @@ export function functionSchema(): readonly Rewrite[] {
       nullableToType,
       typedValues,
       dropAnnotations(["$schema", "$comment"]),
+      tellingBounds,
       listedItemsToPrefixItems,
       withoutBooleanSchemas,
       annotateAround,
@@ -93,6 +94,7 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       refsAlone,
       constToEnum,
       defaultToDescription,
+      tellingBounds,
       keepKeywords(STRICT_KEYWORDS),
       keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]),
       atRoot(dropKeywords(["enum"])),

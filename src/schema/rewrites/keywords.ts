@@ -69,6 +69,22 @@ export function keepFormats(formats: readonly string[]): Rewrite {
   };
 }
 
+/**
+ * Leaves out bounds that say nothing: those of safe integers, as zod writes them on every integer, and beyond, as OpenAPI
+ * has them for `int64`. Servers fail on them: "int too big to convert" (https://github.com/RevenueCat/ai-toolkit/issues/26,
+ * https://github.com/ansible/aap-mcp-server/pull/170). No loss.
+ */
+export const tellingBounds: Rewrite = {
+  name: "tellingBounds",
+  apply: (node) =>
+    without(
+      node,
+      BOUNDS.filter((keyword) => saysNothing(keyword, node)),
+    ),
+};
+
+const BOUNDS = "minimum exclusiveMinimum maximum exclusiveMaximum maxItems maxLength maxProperties".split(" ");
+
 /** Lowers a `minItems` above `max` to `max`; the description keeps the original. */
 export function limitMinItems(max: number): Rewrite {
   return {
@@ -120,17 +136,20 @@ export function saysNothing(keyword: string, node: JsonSchema): boolean {
     case "maxContains":
       return !stands("contains");
     case "minimum": // the bounds of safe integers, which some libraries write on every integer
-      return typeof value === "number" && value <= Number.MIN_SAFE_INTEGER;
+    case "exclusiveMinimum": // a boolean in draft 4
+      return value === false || (typeof value === "number" && value <= Number.MIN_SAFE_INTEGER);
     case "maximum":
-      return typeof value === "number" && value >= Number.MAX_SAFE_INTEGER;
+    case "exclusiveMaximum":
+    case "maxItems":
+    case "maxLength":
+    case "maxProperties":
+      return value === false || (typeof value === "number" && value >= Number.MAX_SAFE_INTEGER);
     case "minItems":
     case "minLength":
     case "minProperties":
       return value === 0;
     case "uniqueItems":
     case "nullable":
-    case "exclusiveMinimum": // a boolean in draft 4
-    case "exclusiveMaximum":
       return value === false;
   }
   const holds = KEYWORDS.get(keyword)?.holds;
