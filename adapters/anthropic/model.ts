@@ -21,6 +21,7 @@ import type {
   ImageBlockParam,
   ToolResultBlockParam,
   ToolUseBlockParam,
+  WebSearchToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
@@ -151,7 +152,9 @@ export const conversation: Conversation<MessageParam> = {
  * paused and then given up, or one after which the user says more than the results. The API never accepts them (`was
  * found without a corresponding web_search_tool_result block`), unless only results follow: then it resumes them
  * (https://github.com/anthropics/anthropic-sdk-typescript/issues/1090). With a call goes the thinking that led to it, if
- * nothing else follows.
+ * nothing else follows. Nor does it accept a result whose call is gone, as from a history that was shortened between the
+ * messages of one turn (`must have a corresponding server_tool_use block before it`):
+ * https://github.com/anthropics/claude-code/issues/64026
  */
 function withoutLost(messages: MessageParam[]): MessageParam[] {
   const answered = new Set<unknown>();
@@ -163,13 +166,19 @@ function withoutLost(messages: MessageParam[]): MessageParam[] {
     for (const block of blocks) if ("tool_use_id" in block) answered.add(block.tool_use_id);
     for (const block of blocks) if (!goesOn && isServerCall(block) && !answered.has(block.id)) lost.add(block.id);
   }
-  const isLost = (block: ContentBlockParam) => isServerCall(block) && lost.has(block.id);
+  const called = new Set<unknown>();
+  const goesBack = (block: ContentBlockParam) => {
+    if (!isServerCall(block)) return !isServerResult(block) || called.has(block.tool_use_id);
+    if (!lost.has(block.id)) called.add(block.id);
+    return called.has(block.id);
+  };
+  const isOrphan = (block: ContentBlockParam) => callerOf(block) !== undefined && !called.has(callerOf(block));
   return messages.flatMap((message): MessageParam[] => {
     const { content } = message;
-    if (!Array.isArray(content) || !content.some((block) => isLost(block) || lost.has(callerOf(block))))
-      return [message];
-    const kept = content.filter((block) => !isLost(block));
-    const left = withoutLastThinking(kept).map((block) => (lost.has(callerOf(block)) ? withoutCaller(block) : block));
+    if (!Array.isArray(content)) return [message];
+    const kept = content.filter(goesBack);
+    if (kept.length === content.length && !kept.some(isOrphan)) return [message];
+    const left = withoutLastThinking(kept).map((block) => (isOrphan(block) ? withoutCaller(block) : block));
     return left.length === 0 ? [] : [withoutContainer({ ...message, content: left } as MessageParam)];
   });
 }
@@ -188,6 +197,10 @@ function withoutCaller(block: ContentBlockParam): ContentBlockParam {
 
 function isServerCall(block: ContentBlockParam): block is ServerToolUseBlockParam {
   return block.type !== "tool_use" && block.type.endsWith("_tool_use");
+}
+
+function isServerResult(block: ContentBlockParam): block is WebSearchToolResultBlockParam {
+  return block.type.endsWith("_tool_result");
 }
 
 const PAIRING: PairingRules<MessageParam> = {

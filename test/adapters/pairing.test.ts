@@ -331,6 +331,40 @@ describe("what only one provider wants", () => {
     ]);
   });
 
+  // "Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it":
+  // https://github.com/anthropics/claude-code/issues/64026
+  it("anthropic: the server's results, and programs' calls, whose beginning is no longer in the history", () => {
+    const user = { role: "user" as const, content: "What we said before." };
+    const said = { type: "text" as const, text: "Found it." };
+    const thought = { type: "thinking" as const, thinking: "Hm.", signature: "EqAB" };
+    const model = (...content: Anthropic.ContentBlockParam[]) => ({ role: "assistant" as const, content });
+    const found = { type: "web_search_tool_result" as const, tool_use_id: "srvtoolu_1", content: [] };
+    const { pair } = anthropic.conversation;
+    expect(pair([user, model(found, thought, said), user])).toEqual([user, model(thought, said), user]);
+    expect(pair([user, model(found), user])).toEqual([user, user]);
+    const search = { type: "server_tool_use" as const, id: "srvtoolu_1", name: "web_search" as const, input: {} };
+    // Not behind it: only before.
+    expect(pair([user, model(found, said), user, model(search, found)])).toEqual([
+      user,
+      model(said),
+      user,
+      model(search, found),
+    ]);
+    const use = { type: "tool_use" as const, id: "toolu_1", name: "f", input: {} };
+    const caller = { type: "code_execution_20260120" as const, tool_id: "srvtoolu_1" };
+    const results = { role: "user" as const, content: [{ type: "tool_result" as const, tool_use_id: "toolu_1" }] };
+    const ended = model({ ...found, type: "code_execution_tool_result", content: null } as never, said);
+    expect(pair([user, model({ ...use, caller }), results, ended, user])).toEqual([
+      user,
+      model(use),
+      results,
+      model(said),
+      user,
+    ]);
+    const direct = model({ ...use, caller: { type: "direct" } });
+    expect(pair([user, direct, results])).toEqual([user, direct, results]);
+  });
+
   it("google: all results in one content, found by name where there are no ids", () => {
     const call = (name: string) => ({ functionCall: { name, args: {} } });
     const response = (name: string, output: number) => ({
