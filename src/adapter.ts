@@ -145,7 +145,11 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
   parse(response: Response, options?: ReadOptions): StreamEvent[];
   /** What must go back into the history, losslessly: signatures, reasoning and ids as they came. */
   assistantMessage(turn: Turn): Message[];
-  /** The result of one call. A string `output` is sent as it is, anything else as JSON. */
+  /**
+   * The result of one call. A string `output` is sent as it is, anything else as JSON.
+   *
+   * @throws TypeError for a promise, and whatever else JSON would keep nothing of (a Response, a Map), or bytes
+   */
   toolResult(use: ToolUse, output: unknown): Message;
   /** What the model is told about a call that was not executed or failed. */
   toolError(error: ToolCallError): Message;

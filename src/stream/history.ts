@@ -28,7 +28,11 @@ function gotOf(value: unknown): string {
 
 /** The part of an adapter that answers calls. */
 export interface Answers<Message> {
-  /** The result of one call. A string is sent as it is, anything else as JSON; `undefined` becomes `null`. */
+  /**
+   * The result of one call. A string is sent as it is, anything else as JSON; `undefined` becomes `null`.
+   *
+   * @throws TypeError for a promise, and whatever else JSON would keep nothing of (a Response, a Map), or bytes
+   */
   readonly toolResult: (use: ToolUse, output: unknown) => Message;
   /** What the model is told about a call that was not executed or failed. */
   readonly toolError: (error: ToolCallError) => Message;
@@ -57,6 +61,9 @@ export function answers<Reply, Message = Reply>(
         throw new TypeError(
           `toolResult() takes the use of a call, as event.use is, and its output. Got ${gotOf(use)}.`,
         );
+      }
+      if (isEmptied(output)) {
+        throw new TypeError(`toolResult() takes the awaited output of the call, got ${emptiedMessage(output)}.`);
       }
       return messages([result(use, output)])[0]!;
     },
