@@ -88,7 +88,7 @@ export function listened<P extends QueueBase>(part: P, place: { connection: Conn
     each.removeAllListeners = () => {
       // BullMQ leaves copies open (5, if they were never connected), or connects them again (6, if they were lost).
       if (isOurs) {
-        client.connect = () => Promise.reject(new Error("It has closed."));
+        (client.raw ?? client).connect = () => Promise.reject(new Error("Connection is closed."));
         client.disconnect();
       }
       // Only a client of ioredis is shared as it is, and fails without being listened to.
@@ -110,6 +110,8 @@ interface Connection extends EventEmitter {
 interface Client extends EventEmitter {
   connect(): Promise<unknown>;
   disconnect(): void;
+  /** The client of redis or Bun that BullMQ 6 made it of. */
+  readonly raw?: Client;
   /** Only clients of ioredis have it. */
   readonly defineCommand?: unknown;
 }
@@ -120,9 +122,9 @@ function isClient(connection: object): boolean {
 
 /** Closes a connection, or cuts it if its server does not answer. Errors while closing are ignored. */
 export async function hangUp(part: QueueBase): Promise<void> {
-  if (await settlesWithin(HANG_UP_MS, part.close())) return;
-  void part.disconnect().catch(() => {});
-  // That waits for a server that has never answered. What owns the connection (its name in BullMQ 6, or in 5) does not.
+  if (!(await settlesWithin(HANG_UP_MS, part.close()))) void part.disconnect().catch(() => {});
+  // Where a server has never answered, one fails, or the other waits for it. What owns the connection does neither: its
+  // name in BullMQ 6, or in 5.
   const { backend, connection } = part as unknown as Record<string, { close(force: true): Promise<void> }>;
   void (backend ?? connection)!.close(true).catch(() => {});
 }

@@ -1,7 +1,7 @@
 /** Calls through a queue on a real Redis, with callers and workers of this process. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Queue } from "bullmq";
@@ -991,6 +991,33 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       await soon(() => expect(copies.map(({ isReady }) => isReady)).toEqual([false, false]));
       await close();
       expect(copies.map(({ isOpen }) => isOpen)).toEqual([false, false]);
+    });
+
+    it("caller and worker leave no connection open at a server that BullMQ refuses", async () => {
+      const open = new Set<Socket>();
+      const old = createServer((near) => {
+        const beyond = connect(server.port, "127.0.0.1").on("error", () => {});
+        near.on("error", () => {}).on("close", () => (open.delete(near), beyond.destroy()));
+        near.on("data", (bytes) => beyond.write(bytes));
+        beyond.on("close", () => near.destroy());
+        beyond.on("data", (bytes) => {
+          near.write(bytes.toString("latin1").replace(/redis_version:\d/, "redis_version:4"), "latin1");
+        });
+        open.add(near);
+      }).listen(0, "127.0.0.1");
+      await once(old, "listening");
+      cleanUps.push(() => old.close());
+      const errors: Error[] = [];
+      const options = {
+        connection: { host: "127.0.0.1", port: (old.address() as AddressInfo).port },
+        onError: (error: Error) => void errors.push(error),
+      };
+      const [{ executor }, { close }] = [callers(toolsAt(file), options), work(toolsAt(file), options)];
+      // Each of the six says so.
+      await soon(() => expect(errors.length).toBeGreaterThan(5));
+      expect(errors[0]!.message).toContain("Redis version needs to be greater");
+      await Promise.all([executor.close(), close()]);
+      await soon(() => expect(open.size).toBe(0));
     });
 
     it("a client of redis that fails after caller and worker have closed ends nobody's process", async () => {
