@@ -25,8 +25,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // The main process has little to do: all cores are for the tests. By default one is left out, which is half of two.
     maxWorkers: "100%",
-    // Many start processes, servers and browsers: on a busy machine those take their time.
-    testTimeout: 30_000 * Math.max(1, Number(process.env["RUNS"] ?? 1)),
+    // Many start processes, servers and browsers: on a busy machine those take their time. Only what hangs takes as long.
+    testTimeout: 120_000 * Math.max(1, Number(process.env["RUNS"] ?? 1)),
+    hookTimeout: 120_000,
     // The programs that tests start: without it, each strips and compiles all of the sources again.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/compile") },
   },

@@ -14,7 +14,7 @@ import { memoryStore } from "../src/store/index.ts";
 import { replayModel } from "../src/testing/index.ts";
 import { blocksOf, root } from "./doc-blocks.ts";
 import { temporary } from "./temporary.ts";
-import { soon } from "./workers/support.ts";
+import { soon } from "./soon.ts";
 
 interface Given {
   readonly orchestrator: Orchestrator;

@@ -21,7 +21,7 @@ beforeAll(async () => {
     symlinkSync(realpathSync(join(root, "node_modules", name)), link);
   }
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-}, 60_000);
+});
 
 const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { exports: object };
 
@@ -36,16 +36,12 @@ const everyone = { target: "es2022", strict: true, exactOptionalPropertyTypes: t
 it.each<[string, object]>([
   ["in a browser", { lib: ["es2023", "dom"], types: [], module: "nodenext" }],
   ["on Node", { lib: ["es2023"], types: ["node"], module: "esnext", moduleResolution: "bundler" }],
-])(
-  "the declarations are no errors %s, where no SDK is installed",
-  async (_, options) => {
-    const typeRoots = [join(root, "node_modules/@types")];
-    const user = imports.map((name, index) => `export * as part${index} from "${name}";`);
-    const compilerOptions = { ...everyone, skipLibCheck: false, typeRoots, ...options };
-    expect(await compile(user.join("\n"), compilerOptions)).toBe("");
-  },
-  60_000,
-);
+])("the declarations are no errors %s, where no SDK is installed", async (_, options) => {
+  const typeRoots = [join(root, "node_modules/@types")];
+  const user = imports.map((name, index) => `export * as part${index} from "${name}";`);
+  const compilerOptions = { ...everyone, skipLibCheck: false, typeRoots, ...options };
+  expect(await compile(user.join("\n"), compilerOptions)).toBe("");
+});
 
 /** As of two packages that depend on different versions, and hand tools and stores to each other. */
 it("what another copy of the library makes is taken: tools, registries, calls, errors, stores", async () => {
@@ -72,7 +68,7 @@ it("what another copy of the library makes is taken: tools, registries, calls, e
   `;
   const options = { lib: ["es2023", "dom"], types: [], module: "nodenext", skipLibCheck: true };
   expect(await compile(user, { ...everyone, ...options })).toBe("");
-}, 60_000);
+});
 
 const wires = ["openai-chat", "openai-responses", "anthropic", "google", "google-interactions", "cohere"];
 const camelCase = (name: string) => name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -105,7 +101,7 @@ it("what is made of an adapter can be exported from a package with declarations"
   const options = { lib: ["es2023", "dom"], types: [], module: "nodenext", skipLibCheck: true };
   const emitted = { noEmit: false, declaration: true, emitDeclarationOnly: true, outDir: "out" };
   expect(await compile(user, { ...everyone, ...options, ...emitted })).toBe("");
-}, 60_000);
+});
 
 it("what is internal is not in the declarations: it may change", async () => {
   const user = `
@@ -115,7 +111,7 @@ it("what is internal is not in the declarations: it may change", async () => {
   `;
   const options = { lib: ["es2023", "dom"], types: [], module: "nodenext", skipLibCheck: true };
   expect(await compile(user, { ...everyone, ...options })).toBe("");
-}, 60_000);
+});
 
 function compile(user: string, compilerOptions: object): Promise<string> {
   writeFileSync(join(folder, "user.ts"), user);

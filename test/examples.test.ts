@@ -3,10 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { temporary } from "./temporary.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const root = join(import.meta.dirname, "..");
 

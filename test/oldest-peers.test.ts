@@ -14,7 +14,7 @@ import { redisStore, type IoRedisClient, type NodeRedisClient } from "../src/sto
 import { bullmqExecutor, bullmqWorker } from "../src/workers/bullmq.ts";
 import { execute } from "./outcome.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "./store/redis-server.ts";
-import { soon } from "./workers/support.ts";
+import { soon } from "./soon.ts";
 
 vi.mock("bullmq", () => import("bullmq-oldest"));
 

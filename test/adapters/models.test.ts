@@ -171,7 +171,7 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
     const turn = model("http://127.0.0.1:9").open({ messages: [at("parallel").userMessage("Hi")] });
     expect((await turn.done()).error).toMatchObject({ code: "connection_lost" });
     expect(turn.response).toBeUndefined();
-  }, 20_000);
+  });
 
   it("closes the connection when its signal fires, or its reader leaves", async () => {
     const slow = await slowServer(wire);

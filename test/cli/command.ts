@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { onTestFinished, vi } from "vitest";
+import { onTestFinished } from "vitest";
 import { temporary } from "../temporary.ts";
 
 // Each of them starts processes, on machines that may have much else to do.
-vi.setConfig({ testTimeout: 60_000 });
-
 const root = resolve(import.meta.dirname, "../..");
 export const main = join(root, "src/cli/main.ts");
 

@@ -30,6 +30,5 @@ describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folde
       }
       expect(problems.slice(0, 3)).toEqual([]);
     },
-    120_000,
   );
 });

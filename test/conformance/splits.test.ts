@@ -33,7 +33,6 @@ describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folde
         if (events !== whole) expect({ ends, events }).toEqual({ ends, events: whole });
       }
     },
-    120_000,
   );
 });
 

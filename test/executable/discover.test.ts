@@ -11,8 +11,6 @@ import {
 } from "../../src/executable/index.ts";
 import { execute, failure, folder, program, shTool } from "./support.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const named = (name: string, result: unknown = name) =>
   shTool(`echo '{"success":true,"result":"${result}"}'`, { name });
 

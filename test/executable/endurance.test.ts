@@ -3,9 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadExecutable } from "../../src/executable/index.ts";
-import { execute, mark, onLinux, PATIENT, program, shTool, zombies } from "./support.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
+import { execute, mark, onLinux, program, shTool, zombies } from "./support.ts";
+import { soon } from "../soon.ts";
 
 const tiny = shTool(`read -r input; printf '{"success":true,"result":%s}' "$input"`, {
   parameters: '{"n":{"type":"number"}}',
@@ -23,7 +22,7 @@ const held = () => ({
 
 /** Pipes close a little later than the call. */
 async function settled(before: ReturnType<typeof held>): Promise<void> {
-  await vi.waitFor(() => expect(held()).toEqual(before), PATIENT);
+  await soon(() => expect(held()).toEqual(before));
 }
 
 describe("many calls", () => {
@@ -57,8 +56,7 @@ describe("many calls", () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => execute(tool)));
     expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
     await settled(before);
-    if (onLinux)
-      await vi.waitFor(() => expect({ zombies: zombies(), left: left() }).toEqual({ zombies: 0, left: [] }), PATIENT);
+    if (onLinux) await soon(() => expect({ zombies: zombies(), left: left() }).toEqual({ zombies: 0, left: [] }));
   });
 });
 

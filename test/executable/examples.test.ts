@@ -5,8 +5,6 @@ import { ToolRegistry } from "../../src/index.ts";
 import { discoverExecutables } from "../../src/executable/index.ts";
 import { execute, failure, folder } from "./support.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const examples = resolve(import.meta.dirname, "../../examples/executables");
 
 /** Copies, since the rights of the repository's own folders are not ours to say. */

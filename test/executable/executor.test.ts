@@ -1,14 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor, type ToolEvent } from "../../src/execute/index.ts";
 import { loadExecutable } from "../../src/executable/index.ts";
 import type { Tool } from "../../src/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
-import { hostile, mark, onLinux, PATIENT, program, shTool } from "./support.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
+import { hostile, mark, onLinux, program, shTool } from "./support.ts";
+import { soon } from "../soon.ts";
 
 function setup(tool: Tool, more: { timeoutMs?: number } = {}) {
   const store = memoryStore();
@@ -69,7 +68,7 @@ describe("an executable under an executor", () => {
     const tool = await loadExecutable(hostile("forks-and-hangs"), { env, graceMs: 100, policy: { timeoutMs: 300 } });
     const outcome = await setup(tool).executor.execute(tool.use({}), { runId: "run_1" });
     expect(outcome.status).toBe("failed");
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    if (onLinux) await soon(() => expect(left()).toEqual([]));
   });
 
   it("fails in words when its own time is over", async () => {

@@ -22,8 +22,6 @@ import { commandOf } from "../../src/executable/command.ts";
 import { notAProgram } from "../../src/executable/file-kind.ts";
 import { execute, failure, folder, onLinux, program, shTool } from "./support.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const answer = (result: unknown) => shTool(`echo '{"success":true,"result":${JSON.stringify(result)}}'`);
 const isRoot = process.getuid?.() === 0;
 

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { mark, onLinux, PATIENT, program, shTool } from "./support.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
+import { describe, expect, it, onTestFinished } from "vitest";
+import { mark, onLinux, program, shTool } from "./support.ts";
+import { soon } from "../soon.ts";
 
 /** Starts a process that calls a tool, and says when the tool runs. */
 function startHost(path: string, ending: string, env: Record<string, string> = {}, limits = "true") {
@@ -44,11 +43,11 @@ describe.runIf(onLinux)("on Linux, when the host ends, what it started ends", ()
     const { env, left } = mark();
     const { child, closed, printed } = startHost(program(hangs), ending, env);
     if (signal !== undefined) {
-      await vi.waitFor(() => expect(printed()).toBe("running\n"), PATIENT);
+      await soon(() => expect(printed()).toBe("running\n"));
       child.kill(signal);
     }
     expect(await closed).toBe(outcome);
-    await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    await soon(() => expect(left()).toEqual([]));
   });
 });
 

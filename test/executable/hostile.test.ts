@@ -4,10 +4,8 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ToolError, type ToolContext } from "../../src/index.ts";
 import { ExecutableError, loadExecutable } from "../../src/executable/index.ts";
-import { call, execute, failure, folder, hostile, mark, onLinux, PATIENT, program, shTool } from "./support.ts";
-
-// Each starts processes, on machines that may have much else to do.
-vi.setConfig({ testTimeout: 60_000 });
+import { call, execute, failure, folder, hostile, mark, onLinux, program, shTool } from "./support.ts";
+import { soon } from "../soon.ts";
 
 describe("--schema", () => {
   // Every limit is far below what the program has to offer.
@@ -15,7 +13,7 @@ describe("--schema", () => {
     const { env, left } = mark();
     const error = await failure(loadExecutable(hostile("hang-on-schema"), { schemaTimeoutMs: 200, graceMs: 100, env }));
     expect(error).toMatchObject({ code: "timeout", message: expect.stringContaining("took longer than 200 ms") });
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    if (onLinux) await soon(() => expect(left()).toEqual([]));
   });
 
   it("that floods is ended at the limit", async () => {
@@ -222,7 +220,7 @@ describe("time and the process tree", () => {
       code: "timeout",
       message: `The program took longer than 300 ms and was ended.`,
     });
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    if (onLinux) await soon(() => expect(left()).toEqual([]));
   });
 
   it("asks a program, and what it has started, to end before it ends them", async () => {
@@ -275,7 +273,7 @@ describe("time and the process tree", () => {
   it("grandchild-holds-stdout: the answer is taken when the program ends", async () => {
     const { env, left } = mark();
     expect(await call("grandchild-holds-stdout", { graceMs: 100, env })).toBe("answered");
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    if (onLinux) await soon(() => expect(left()).toEqual([]));
   });
 
   it.each([
@@ -303,7 +301,7 @@ describe("time and the process tree", () => {
   it("leaves-work-behind: nothing of a call outlives it", async () => {
     const { env, left } = mark();
     expect(await call("leaves-work-behind", { env })).toBe("answered");
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    if (onLinux) await soon(() => expect(left()).toEqual([]));
   });
 
   it("ends everything when the caller gives up", async () => {
@@ -311,10 +309,10 @@ describe("time and the process tree", () => {
     const gaveUp = new AbortController();
     const context = { signal: gaveUp.signal };
     const running = failure(call("forks-and-hangs", { graceMs: 100, env, context }));
-    if (onLinux) await vi.waitFor(() => expect(left().length).toBeGreaterThan(1), PATIENT);
+    if (onLinux) await soon(() => expect(left().length).toBeGreaterThan(1));
     gaveUp.abort(new Error("enough"));
     expect(await running).toMatchObject({ code: "aborted", cause: new Error("enough") });
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    if (onLinux) await soon(() => expect(left()).toEqual([]));
   });
 
   it("starts nothing for a caller who has given up already", async () => {
@@ -351,7 +349,7 @@ describe("stdin and stdout", () => {
     const error = await failure(call(name, options));
     expect(error).toMatchObject({ code: "too_large", message: expect.stringContaining(`100000 bytes to ${stream}`) });
     expect(error.run.stdout.length + error.run.stderr.length).toBeLessThan(40_000);
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    if (onLinux) await soon(() => expect(left()).toEqual([]));
   });
 
   it.each([

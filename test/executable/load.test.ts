@@ -5,8 +5,6 @@ import { loadExecutable, type ExecutableRun } from "../../src/executable/index.t
 import { misread } from "../misread.ts";
 import { execute, failure, program, shTool } from "./support.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 /** Answers with the input itself. */
 const echo = (parameters: string) =>
   program(shTool(`printf '{"success":true,"result":'; cat; printf '}'`, { name: "echo", parameters }));

@@ -106,6 +106,3 @@ function processes(): number[] {
     .map(Number)
     .filter((pid) => pid > 0);
 }
-
-/** For `vi.waitFor()`: on a busy machine the end of a process may take its time. */
-export const PATIENT = { timeout: 20_000 };

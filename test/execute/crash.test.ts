@@ -77,7 +77,7 @@ describe("kill -9", () => {
     expect(again).toMatchObject({ statuses: first.statuses, undo: "refused", undoCode: "already_undone" });
     expect(again.events).toEqual(first.events);
     expect(effectsOf("whole")).toEqual({ look: 1, write: 1, refund: 1, undo: 1 });
-  }, 60_000);
+  });
 
   it("after every write to the store", async () => {
     const { writes } = (await run("count", "never"))!;
@@ -101,17 +101,13 @@ describe("kill -9", () => {
     ["look", "completed"],
     ["write", "unknown"],
     ["refund", "unknown"],
-  ])(
-    "in the handler of %s: it is then %s",
-    async (tool, status) => {
-      const name = `body-${tool}`;
-      expect(await run(name, `body:${tool}`)).toBeUndefined();
-      const report = (await run(name, "never"))!;
-      check(name, report);
-      expect(report.statuses[["look", "write", "refund"].indexOf(tool)]).toBe(status);
-    },
-    60_000,
-  );
+  ])("in the handler of %s: it is then %s", async (tool, status) => {
+    const name = `body-${tool}`;
+    expect(await run(name, `body:${tool}`)).toBeUndefined();
+    const report = (await run(name, "never"))!;
+    check(name, report);
+    expect(report.statuses[["look", "write", "refund"].indexOf(tool)]).toBe(status);
+  });
 
   it("in the undo function: how far it came is not known, and it is not run again", async () => {
     expect(await run("body-undo", "body:undo")).toBeUndefined();
@@ -122,5 +118,5 @@ describe("kill -9", () => {
     expect(report).toMatchObject({ undo: "undo_failed", undoCode: "undo_failed" });
     check("body-undo", report);
     expect(effectsOf("body-undo")["undo"]).toBe(1);
-  }, 60_000);
+  });
 });

@@ -35,51 +35,47 @@ const whims = fc.array(
   { maxLength: 40 },
 );
 
-it.each(["write", "idempotent"] as const)(
-  "a %s over a store that fails now and then",
-  async (effect) => {
-    await fc.assert(
-      fc.asyncProperty(whims, whims, fc.integer({ min: 1, max: 3 }), async (first, second, rounds) => {
-        const runs = new Map<string, number>();
-        const undone = new Map<string, number>();
-        const count = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1);
-        const { tool } = counted({
-          effect,
-          execute: (_: unknown, { invocationId }: any) => void count(runs, invocationId),
-          undo: ({ invocationId }) => void count(undone, invocationId),
-        });
-        const store = memoryStore();
-        const executors = [first, second].map(
-          (mood) => setup([tool], { store: flaky(store, [...mood]), leaseMs: 15 }).executor,
+it.each(["write", "idempotent"] as const)("a %s over a store that fails now and then", async (effect) => {
+  await fc.assert(
+    fc.asyncProperty(whims, whims, fc.integer({ min: 1, max: 3 }), async (first, second, rounds) => {
+      const runs = new Map<string, number>();
+      const undone = new Map<string, number>();
+      const count = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1);
+      const { tool } = counted({
+        effect,
+        execute: (_: unknown, { invocationId }: any) => void count(runs, invocationId),
+        undo: ({ invocationId }) => void count(undone, invocationId),
+      });
+      const store = memoryStore();
+      const executors = [first, second].map(
+        (mood) => setup([tool], { store: flaky(store, [...mood]), leaseMs: 15 }).executor,
+      );
+      const use = (invocationId: string) => tool.use({}, { id: `call_${invocationId}`, invocationId });
+      for (let round = 0; round < rounds; round++) {
+        const outcomes = await Promise.all(
+          executors.flatMap((executor) => ["a", "b"].map((id) => executor.execute(use(id), RUN))),
         );
-        const use = (invocationId: string) => tool.use({}, { id: `call_${invocationId}`, invocationId });
-        for (let round = 0; round < rounds; round++) {
-          const outcomes = await Promise.all(
-            executors.flatMap((executor) => ["a", "b"].map((id) => executor.execute(use(id), RUN))),
-          );
-          for (const outcome of outcomes) {
-            const times = runs.get(outcome.invocationId) ?? 0;
-            if (effect === "write") expect(times).toBeLessThanOrEqual(1);
-            if (outcome.status === "completed") expect(times).toBeGreaterThanOrEqual(1);
-            // What the model hears is what came of it.
-            expect(outcome.use.state).toBe(outcome.status === "completed" ? "done" : "failed");
-          }
+        for (const outcome of outcomes) {
+          const times = runs.get(outcome.invocationId) ?? 0;
+          if (effect === "write") expect(times).toBeLessThanOrEqual(1);
+          if (outcome.status === "completed") expect(times).toBeGreaterThanOrEqual(1);
+          // What the model hears is what came of it.
+          expect(outcome.use.state).toBe(outcome.status === "completed" ? "done" : "failed");
         }
-        const undos = await Promise.all(executors.map((executor) => executor.undo("run/a")));
-        expect(undone.get("a") ?? 0).toBeLessThanOrEqual(1);
-        expect(undos.filter(({ status }) => status === "undone").length).toBeLessThanOrEqual(1);
+      }
+      const undos = await Promise.all(executors.map((executor) => executor.undo("run/a")));
+      expect(undone.get("a") ?? 0).toBeLessThanOrEqual(1);
+      expect(undos.filter(({ status }) => status === "undone").length).toBeLessThanOrEqual(1);
 
-        const log = await setup([tool], { store }).executor.events("run");
-        expect(log.map(({ seq }) => seq)).toEqual(log.map((_, at) => at + 1));
-        for (const id of ["a", "b"]) {
-          const ends = log.filter(
-            ({ type, invocationId }) => invocationId === id && /\.(completed|failed|denied)$/.test(type),
-          );
-          expect(ends.length).toBeLessThanOrEqual(1);
-        }
-      }),
-      { numRuns: 100 },
-    );
-  },
-  120_000,
-);
+      const log = await setup([tool], { store }).executor.events("run");
+      expect(log.map(({ seq }) => seq)).toEqual(log.map((_, at) => at + 1));
+      for (const id of ["a", "b"]) {
+        const ends = log.filter(
+          ({ type, invocationId }) => invocationId === id && /\.(completed|failed|denied)$/.test(type),
+        );
+        expect(ends.length).toBeLessThanOrEqual(1);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -9,6 +9,7 @@ import { memoryStore, type Store } from "../../src/store/index.ts";
 import type { Tool, ToolDefinition } from "../../src/tool/tool.ts";
 import { unorderedStore } from "../store/unordered.ts";
 import { counted, errorOf, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
+import { soon } from "../soon.ts";
 
 const down = () => new ToolError("store_failed", "The store is down.");
 
@@ -1317,7 +1318,7 @@ describe("actions()", () => {
     const names = () => executor.actions("run").then((actions) => actions.map(({ toolName }) => toolName));
     clock.mockReturnValue(now + 60_000);
     const slow = executor.execute(useOf(tools[0]!), RUN);
-    await vi.waitFor(async () => expect(await names()).toEqual(["slow"]));
+    await soon(async () => expect(await names()).toEqual(["slow"]));
     clock.mockReturnValue(now);
     await other.execute(useOf(tools[1]!), RUN);
     await executor.execute(useOf(tools[2]!), RUN);

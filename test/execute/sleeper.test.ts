@@ -37,19 +37,15 @@ function start(effect: string, ...rest: string[]): { child: ChildProcess; lines:
 it.each([
   ["write", { status: "unknown", output: null, attempts: 1 }],
   ["idempotent", { status: "completed", output: "second", attempts: 2 }],
-])(
-  "the word of the one that was awake counts: %s",
-  async (effect, expected) => {
-    const first = start(effect, "first", "sleep");
-    await until(() => first.lines.includes("in handler"));
-    // It comes to its end when the lease of the sleeper is over.
-    const second = start(effect, "second");
-    expect(await second.ended).toMatchObject(expected);
-    first.child.kill("SIGCONT");
-    const report = await first.ended;
-    expect(report).toMatchObject(expected);
-    const ends = report.events.filter((type: string) => /completed|failed/.test(type));
-    expect(ends).toEqual([effect === "write" ? "tool.failed" : "tool.completed"]);
-  },
-  60_000,
-);
+])("the word of the one that was awake counts: %s", async (effect, expected) => {
+  const first = start(effect, "first", "sleep");
+  await until(() => first.lines.includes("in handler"));
+  // It comes to its end when the lease of the sleeper is over.
+  const second = start(effect, "second");
+  expect(await second.ended).toMatchObject(expected);
+  first.child.kill("SIGCONT");
+  const report = await first.ended;
+  expect(report).toMatchObject(expected);
+  const ends = report.events.filter((type: string) => /completed|failed/.test(type));
+  expect(ends).toEqual([effect === "write" ? "tool.failed" : "tool.completed"]);
+});

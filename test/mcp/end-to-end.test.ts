@@ -5,7 +5,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { setTimeout } from "node:timers/promises";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { loadExecutable } from "../../src/executable/index.ts";
@@ -18,8 +18,6 @@ import { memoryStore } from "../../src/store/index.ts";
 import { program, shTool } from "../executable/support.ts";
 import { encoders, type NeutralTurn } from "../run/encode.ts";
 import { connections, newServer } from "./support.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const turns: readonly NeutralTurn[] = [
   {

@@ -17,8 +17,6 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mcpTools, type McpClient } from "../../src/mcp/index.ts";
 import { execute, failure, oldServer } from "./support.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 /** A server with sessions, which forgets them when it is restarted. */
 async function startServer() {
   const calls: unknown[] = [];

@@ -18,8 +18,7 @@ import {
 } from "../../src/mcp/index.ts";
 import { misread } from "../misread.ts";
 import { connections, connectOldServer, execute, failure, newServer, oldServer, processes } from "./support.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
+import { soon } from "../soon.ts";
 
 const city = z.object({ city: z.string() });
 const weather = defineTool({
@@ -308,7 +307,7 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
       { progress: 3, total: 10, message: "so far" },
       { progress: 4, message: "more" },
     ]);
-    await vi.waitFor(() => expect(isEnded).toBe(true), { timeout: 20_000 });
+    await soon(() => expect(isEnded).toBe(true));
   });
 
   it("a client that leaves is no error of a tool that goes on telling", async () => {
@@ -330,7 +329,7 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     await failure(execute(tool, {}, { progress: () => client.close() }));
     await server.close();
     leave();
-    await vi.waitFor(() => expect(told).toHaveBeenCalled(), { timeout: 20_000 });
+    await soon(() => expect(told).toHaveBeenCalled());
   });
 
   it("lets somebody else run the calls, who is told of the caller what the host says", async () => {

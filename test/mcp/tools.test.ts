@@ -10,8 +10,7 @@ import { toolList } from "../../src/index.ts";
 import { mcpTools, type McpClient, type McpToolDefinition } from "../../src/mcp/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { connections, execute, failure, newServer, oldServer } from "./support.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
+import { soon } from "../soon.ts";
 
 const plain = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" as const }, ...more });
 
@@ -696,7 +695,7 @@ it("a change that is told of while the list is on its way is not forgotten", asy
   }) as never);
   set.stale();
   const before = failure(execute(set.tools()[0])); // waits for a list in which nothing has changed
-  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(1));
+  await soon(() => expect(asked).toHaveBeenCalledTimes(1));
   tools[0] = plain("a", { description: "new" });
   set.stale();
   const behind = failure(execute(set.tools()[0])); // does not take that list for the present one
@@ -756,7 +755,7 @@ it("a listChanged notification makes the listing stale", async () => {
   set = await mcpTools(client, { maxAgeMs: Infinity });
   tools[0] = plain("a", { description: "new" });
   await server.sendToolListChanged();
-  await vi.waitFor(() => expect(changed).toHaveBeenCalled());
+  await soon(() => expect(changed).toHaveBeenCalled());
   expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "definition_changed" });
 });
 

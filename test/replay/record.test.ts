@@ -11,6 +11,7 @@ import type { Recording } from "../../src/replay/index.ts";
 import { temporary } from "../temporary.ts";
 import { decode } from "../wire/splits.ts";
 import { streamBody, wholeBody } from "./wire.ts";
+import { soon } from "../soon.ts";
 
 const encoder = new TextEncoder();
 const recordingOf = (text: string, rest: Partial<Recording> = {}): Recording => ({
@@ -223,7 +224,7 @@ describe("replay", () => {
     const late = { atMs: 3_600_000, length: 1 };
     const reader = replay(recordingOf("a", { chunks: [late] }), { speed: 1 }).getReader();
     const waiting = reader.read();
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    await soon(() => expect(vi.getTimerCount()).toBe(1));
     await reader.cancel();
     expect(await waiting).toEqual({ done: true, value: undefined });
     expect(vi.getTimerCount()).toBe(0);

@@ -5,11 +5,12 @@ import { request, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { serveReplay } from "../../src/replay/index.ts";
 import type { Recording, ReplayBehavior, ReplayServer, ServeOptions } from "../../src/replay/index.ts";
 import { temporary } from "../temporary.ts";
 import { bodyCase, paper, post, streamBody, wholeBody } from "./wire.ts";
+import { soon } from "../soon.ts";
 
 async function serve(options: Partial<ServeOptions> = {}): Promise<ReplayServer> {
   const fixtures = new Map([
@@ -277,7 +278,7 @@ describe("the replay server", () => {
     const patience = new AbortController();
     const impatient = { method: "POST", body: '{"stream":true}', signal: patience.signal };
     const gaveUp = fetch(`${server.url}/paper/both/v1/write`, impatient).catch(() => "gave up");
-    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    await soon(() => expect(server.requests).toHaveLength(1));
     expect(await ask()).toBe("data: 2\n\n");
     patience.abort();
     expect(await gaveUp).toBe("gave up");
@@ -639,5 +640,5 @@ describe("closing", () => {
     `;
     const run = promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], { timeout: 20_000 });
     expect((await run).stdout).toBe("closed\n");
-  }, 30_000);
+  });
 });

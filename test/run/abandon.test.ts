@@ -1,5 +1,5 @@
 /** Calls that a conversation goes on without, and what a process that slept meanwhile makes of them. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
@@ -8,6 +8,7 @@ import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { counted, heldTurn, scripted, short } from "./script.ts";
+import { soon } from "../soon.ts";
 
 const conversationId = "c1";
 
@@ -57,7 +58,7 @@ it.each([
   })().catch(() => {});
   await asleep;
   const run = () => second.run({ conversationId, input: "Never mind.", whenOpen: "cancel" });
-  const { messages, tree } = await vi.waitFor(run, { interval: 20 });
+  const { messages, tree } = await soon(run);
   expect(short(messages as never)[2]).toContain("was not executed: the conversation went on without it");
   wake();
   await running;
@@ -110,7 +111,7 @@ it.each([
   const stop = new AbortController();
   const { store, sleep } = sleepy(shared);
   const first = process(store).orchestrator.run({ conversationId, input: "Go", signal: stop.signal });
-  const [asked] = await vi.waitFor(async () => {
+  const [asked] = await soon(async () => {
     const requests = await pending();
     expect(requests).toHaveLength(1);
     return requests;
@@ -128,8 +129,8 @@ it.each([
 
   const next = new AbortController();
   const resumed = process(shared).orchestrator;
-  const going = vi.waitFor(() => resumed.resume(conversationId, { signal: next.signal }), { interval: 20 });
-  await vi.waitFor(async () => {
+  const going = soon(() => resumed.resume(conversationId, { signal: next.signal }));
+  await soon(async () => {
     const ids = (await pending()).map(({ invocationId }) => invocationId);
     expect([ids.length, ids.includes("undo"), ids.includes(asked!.invocationId)]).toEqual([2, true, false]);
   });

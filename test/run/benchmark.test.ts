@@ -42,23 +42,19 @@ describe.each(wireNames)("%s", (name) => {
     });
   });
 
-  it.skipIf(noTau2 !== "")(
-    `tau2: 68 conversations come out as they were recorded${noTau2}`,
-    async () => {
-      const recorded = readConversations(join(tau2, "trajectories.jsonl"));
-      const shop = readTools(join(tau2, "tools.json"));
-      const totals = { calls: 0, pauses: 0, mismatches: [] as string[] };
-      for (const conversation of recorded) {
-        const { calls, pauses, mismatches, requests } = await drive(conversation, wire, shop);
-        totals.calls += calls;
-        totals.pauses += pauses;
-        totals.mismatches.push(...mismatches);
-        expectResults(requests.at(-1)!, conversation);
-      }
-      expect(totals).toEqual({ calls: 517, pauses: 393, mismatches: [] });
-    },
-    60_000,
-  );
+  it.skipIf(noTau2 !== "")(`tau2: 68 conversations come out as they were recorded${noTau2}`, async () => {
+    const recorded = readConversations(join(tau2, "trajectories.jsonl"));
+    const shop = readTools(join(tau2, "tools.json"));
+    const totals = { calls: 0, pauses: 0, mismatches: [] as string[] };
+    for (const conversation of recorded) {
+      const { calls, pauses, mismatches, requests } = await drive(conversation, wire, shop);
+      totals.calls += calls;
+      totals.pauses += pauses;
+      totals.mismatches.push(...mismatches);
+      expectResults(requests.at(-1)!, conversation);
+    }
+    expect(totals).toEqual({ calls: 517, pauses: 393, mismatches: [] });
+  });
 
   it("tells calls apart whose ids come again", async () => {
     const [first, answers] = await begun(named("one-id-twice-in-one-answer"), name);

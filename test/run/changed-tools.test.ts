@@ -1,5 +1,5 @@
 /** A run is resumed by a process whose tools are others than when its calls were made. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
@@ -9,6 +9,7 @@ import type { Store } from "../../src/store/store.ts";
 import { defineTool, type Tool, type ToolDefinition } from "../../src/tool/tool.ts";
 import { unorderedStore } from "../store/unordered.ts";
 import { external, scripted, short } from "./script.ts";
+import { soon } from "../soon.ts";
 
 const conversationId = "c1";
 const args = { amount: 5 };
@@ -104,7 +105,7 @@ describe("a call whose process died while it ran", () => {
     const refund = { inputSchema: asItWas, effect, execute: first.die };
     const { orchestrator } = process(first.store, refund, [{ calls: [{ name: "refund", args }] }]);
     void orchestrator.run({ conversationId, input: "Go" });
-    await vi.waitFor(() => expect(first.hasDied()).toBe(true));
+    await soon(() => expect(first.hasDied()).toBe(true));
     const second = process(store, changed && { effect, ...changed }, [{ text: "Done." }]);
     const { messages } = await second.orchestrator.waitAndResume(conversationId);
     return { history: short(messages as never), ran: second.ran };

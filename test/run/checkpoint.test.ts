@@ -267,7 +267,7 @@ describe("a checkpoint that is not ours to read", () => {
       ),
     ).toEqual([]);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
-  }, 30_000);
+  });
 
   it("of another provider's form is refused", async () => {
     const store = await storeOf(entriesOf(file));

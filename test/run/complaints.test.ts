@@ -1,6 +1,6 @@
 /** What users of other toolkits complain about, each as a test that names its source. */
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
@@ -10,6 +10,7 @@ import type { Store } from "../../src/store/store.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { problemOf } from "./scenario.ts";
 import { counted, external, scripted, short, type ScriptedTurn } from "./script.ts";
+import { soon } from "../soon.ts";
 
 const conversationId = "c1";
 const input = "Go";
@@ -333,7 +334,7 @@ describe("a sub-agent, as the docs have it", () => {
     const write = counted("write", { needsApproval: true });
     const { main, approvals } = setup(write.tool);
     const running = main.run({ conversationId, input });
-    const request = await vi.waitFor(async () => {
+    const request = await soon(async () => {
       const [first] = await approvals.list({ status: "pending" });
       return first ?? expect.fail("nobody is asked yet");
     });
@@ -359,7 +360,7 @@ describe("a sub-agent, as the docs have it", () => {
     expect(reason).toBe(leave.signal.reason);
     // Both stand as aborted.
     for (const agent of [main, clerk]) {
-      await vi.waitFor(async () => expect(await agent.list({ status: "error" })).toHaveLength(1));
+      await soon(async () => expect(await agent.list({ status: "error" })).toHaveLength(1));
     }
   });
 
@@ -367,10 +368,10 @@ describe("a sub-agent, as the docs have it", () => {
     const { main, clerk, approvals } = setup(counted("write", { needsApproval: true }).tool);
     const leave = new AbortController();
     const running = main.run({ conversationId, input, signal: leave.signal });
-    await vi.waitFor(async () => expect(await approvals.list({ status: "pending" })).toHaveLength(1));
+    await soon(async () => expect(await approvals.list({ status: "pending" })).toHaveLength(1));
     leave.abort();
     const { runId } = await running;
-    const [left] = await vi.waitFor(async () => {
+    const [left] = await soon(async () => {
       const runs = await clerk.list({ status: "awaiting_approval" });
       return runs.length === 1 ? runs : expect.fail("it is not over yet");
     });
@@ -395,7 +396,7 @@ describe("a sub-agent, as the docs have it", () => {
     );
     const look = counted("look", { effect: "read" });
     const { main } = setup(look.tool, store, clerkStore);
-    const open = await vi.waitFor(async () => {
+    const open = await soon(async () => {
       const runs = await main.list({ status: "running" });
       expect(runs.every(({ updatedAt }) => updatedAt + 100 < Date.now())).toBe(true);
       return runs;

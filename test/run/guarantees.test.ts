@@ -179,7 +179,7 @@ describe("a worker that slept past its lease", () => {
     expect((await store.list("run")).map(({ key, version }) => [key, version])).toEqual(before);
     expect((await orchestrator.get(conversationId))!.content).toBe("I was there.");
     await store.close();
-  }, 30_000);
+  });
 });
 
 describe("another process", () => {
@@ -210,7 +210,7 @@ describe("another process", () => {
     const end = await orchestrator.resume(found!.conversationId, { toolResults });
     expect(short(end.messages)).toEqual(["user", "call(ask)", "result(seven)", "say(Done.)"]);
     await store.close();
-  }, 20_000);
+  });
 });
 
 describe("a run that is waited for", () => {
@@ -236,7 +236,7 @@ describe("a run that is waited for", () => {
     expect(short(end.messages)[2]).toBe("result(from there)");
     expect(here.write.inputs).toHaveLength(1);
     await Promise.all([here.store.close(), there.store.close()]);
-  }, 20_000);
+  });
 
   it("is over when another process completes it in the very moment in which this one wants to", async () => {
     const shared = memoryStore();

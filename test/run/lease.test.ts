@@ -11,6 +11,7 @@ import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { unorderedStore } from "../store/unordered.ts";
 import { counted, external, heldTurn, scripted, short } from "./script.ts";
+import { soon } from "../soon.ts";
 
 const conversationId = "c1";
 
@@ -40,7 +41,7 @@ describe("a lease", () => {
     // The first one renews a lease of a millisecond as well as it can: there is a moment when it is over.
     const second = await vi.waitFor(
       async () => Checkpoint.take(store, 60_000, (await readRun(store, conversationId))!),
-      { interval: 3 },
+      { interval: 3, timeout: 20_000 },
     );
     await second.append(inputOf("second"));
     await expect(first.append(inputOf("first"))).rejects.toMatchObject({ code: "lease_lost" });
@@ -147,7 +148,7 @@ describe("a lease", () => {
     const tools = [external("look")];
     const model = replayModel(anthropic, [heldTurn("look", hold.promise)]);
     const running = new Orchestrator({ store: shared, tools, model }).run({ conversationId, input: "Go" });
-    await vi.waitFor(async () => expect((await readRun(shared, conversationId))!.rows).toHaveLength(1));
+    await soon(async () => expect((await readRun(shared, conversationId))!.rows).toHaveLength(1));
     let looks = 0;
     const get: Store["get"] = async (key) => {
       looks++;
@@ -225,7 +226,7 @@ it("a process that has lost its run goes on to see it through", async () => {
   const seen = sleepy.waitAndResume(conversationId);
   await answer();
   await asked.promise;
-  const going = await vi.waitFor(() => other.resume(conversationId), { interval: 20, timeout: 5_000 });
+  const going = await soon(() => other.resume(conversationId));
   expect(going.status).toBe("awaiting_tool_results");
   wire.isCut = false;
   await answer();
@@ -247,8 +248,8 @@ it("a process that has lost its run gives up no call of it, which the one that g
   const lost = first.run({ conversationId, input: "Go" }).catch((error: unknown) => error);
   await asked.promise;
   wire.isCut = true;
-  const going = vi.waitFor(() => second.resume(conversationId), { interval: 20, timeout: 5_000 });
-  await vi.waitFor(async () => expect((await readRun(inner, conversationId))!.head.epoch).toBe(2), 5_000);
+  const going = soon(() => second.resume(conversationId));
+  await soon(async () => expect((await readRun(inner, conversationId))!.head.epoch).toBe(2));
   wire.isCut = false;
   expect(await lost).toMatchObject({ code: "lease_lost" });
   allowed.resolve();
@@ -288,8 +289,8 @@ it.each<[string, Verdict, string]>([
   const second = process(inner, () => verdict, { text: "Done." });
   const losing = first.run({ conversationId, input: "Go" }).catch((error: unknown) => error);
   await started.promise;
-  const going = vi.waitFor(() => second.resume(conversationId), { interval: 20, timeout: 5_000 });
-  await vi.waitFor(async () => expect((await readRun(inner, conversationId))!.head.epoch).toBe(2), 5_000);
+  const going = soon(() => second.resume(conversationId));
+  await soon(async () => expect((await readRun(inner, conversationId))!.head.epoch).toBe(2));
   wire.isCut = false;
   expect(await losing).toMatchObject({ code: "lease_lost" });
   expect(short((await going).messages as never)[2]).toBe(result);

@@ -35,7 +35,7 @@ describe("two processes", () => {
     }
     for (const child of children) child.end();
     await store.close();
-  }, 120_000);
+  });
 });
 
 async function eventsOf(orchestrator: Orchestrator, conversationId: string, store: ReturnType<typeof sqliteStore>) {

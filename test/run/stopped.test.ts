@@ -1,7 +1,7 @@
 /** A turn that was stopped, or lost, in the middle of its text: on every wire, through the official clients and HTTP. */
 import { join } from "node:path";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { textJson } from "../../adapters/text-json/index.ts";
@@ -17,6 +17,7 @@ import { external, scripted, short } from "./script.ts";
 import { clientModels, serveTurns } from "./served.ts";
 import { iterate } from "../iterate.ts";
 import { temporary } from "../temporary.ts";
+import { soon } from "../soon.ts";
 
 const STORY = "Once upon a time there was";
 const call = { id: "call_1", name: "look", args: { n: 1 } };
@@ -299,7 +300,7 @@ describe("what is said while an answer is stopped", () => {
       if (event.type !== "text-delta") continue;
       const other = storeKey("stop", `${conversationId}0`);
       await there.put(other, Date.now(), { ttlMs: 60_000 });
-      await vi.waitFor(() => expect(heard).toEqual([other]));
+      await soon(() => expect(heard).toEqual([other]));
       expect(stop.signal.aborted).toBe(false);
       await there.put(key, Date.now(), { ttlMs: 60_000 });
     }

@@ -52,7 +52,7 @@ describe.each(faults)("$processes process(es), $inARow operation(s) fail, having
     };
     await Promise.all(Array.from({ length: 8 }, next));
     expect(failAt).toBeGreaterThan(100);
-  }, 60_000);
+  });
 });
 
 describe("a store that fails for a while", () => {

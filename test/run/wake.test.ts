@@ -40,5 +40,5 @@ describe.skipIf(redisMissing !== undefined)(onRedis("over Redis"), () => {
     expect(seen.indexOf("waiting")).toBeLessThan(seen.findIndex((line) => line.startsWith("wipe ")));
     expect(await problemsOf(scenario, (await orchestrator.get(conversationId))!, seen)).toEqual([]);
     client.destroy();
-  }, 60_000);
+  });
 });

@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isToolError } from "../../src/errors.ts";
 import { storeKey, type Store, type StoreChange, type StoreEntry } from "../../src/store/index.ts";
 import { misread } from "../misread.ts";
 import type { StoreProcess, Won } from "./process.ts";
+import { soon } from "../soon.ts";
 
 /** One driver that keeps the contract of a store. */
 export interface StoreDriver {
@@ -166,7 +167,7 @@ export function describeStore(driver: StoreDriver): void {
       it("makes the value vanish, from get, list and delete", async () => {
         const gone = await store.put("a/1", 1, { ttlMs: 1.5 });
         await store.put("a/2", 2, { ttlMs: 60_000 });
-        await vi.waitFor(async () => expect(await store.get("a/1")).toBeUndefined());
+        await soon(async () => expect(await store.get("a/1")).toBeUndefined());
         expect((await store.list("a/")).map(({ key }) => key)).toEqual(["a/2"]);
         expect(await store.list("a/", { limit: 1 })).toHaveLength(1);
         expect(await store.delete("a/1")).toBe(false);
@@ -194,7 +195,7 @@ export function describeStore(driver: StoreDriver): void {
         await store.put("a", 1, { ttlMs: 30 });
         await store.put("b", 1, { ttlMs: 30 });
         await store.put("a", 2, { ttlMs: 60_000 });
-        await vi.waitFor(async () => expect(await store.get("b")).toBeUndefined());
+        await soon(async () => expect(await store.get("b")).toBeUndefined());
         expect((await store.list("")).map(({ key }) => key)).toEqual(["a"]);
       });
 
@@ -202,7 +203,7 @@ export function describeStore(driver: StoreDriver): void {
         for (let index = 0; index < 120; index++) {
           await store.put(storeKey("a", 1_000 + index), index, index % 3 === 0 ? {} : { ttlMs: 1 });
         }
-        await vi.waitFor(async () => expect(await store.get(storeKey("a", 1_119))).toBeUndefined());
+        await soon(async () => expect(await store.get(storeKey("a", 1_119))).toBeUndefined());
         const page = await store.list<number>("a/", { limit: 35 });
         expect(page.map(({ value }) => value)).toEqual(Array.from({ length: 35 }, (_, index) => index * 3));
         const rest = await store.list<number>("a/", { after: page.at(-1)!.key });
@@ -431,7 +432,7 @@ export function describeStore(driver: StoreDriver): void {
         const values: unknown[] = [];
         await store.subscribe("a", async ({ key }) => void values.push((await store.get(key))?.value));
         await store.put("a", { n: 1 });
-        await vi.waitFor(() => expect(values).toEqual([{ n: 1 }]));
+        await soon(() => expect(values).toEqual([{ n: 1 }]));
       });
 
       it("is not told of what was refused", async () => {
@@ -567,7 +568,7 @@ export function describeStore(driver: StoreDriver): void {
       it("that count while one is killed lose nothing", async () => {
         const [victim, survivor] = [await place.process!(), await place.process!()];
         const killed = victim.count("n", 1_000_000).catch((error: unknown) => String(error));
-        await vi.waitFor(async () => expect((await store.get<number>("n"))?.value ?? 0).toBeGreaterThan(20));
+        await soon(async () => expect((await store.get<number>("n"))?.value ?? 0).toBeGreaterThan(20));
         await victim.kill();
         expect(await killed).toMatch("the process ended");
         const before = (await store.get<number>("n"))!.value;
@@ -632,7 +633,7 @@ function recorder() {
     listener: ({ type, key }: StoreChange) => void all.push(`${type} ${key}`),
     /** Waits for the next one. */
     async next(expected: string) {
-      await vi.waitFor(() => expect(all.length).toBeGreaterThan(read), { timeout: 5_000 });
+      await soon(() => expect(all.length).toBeGreaterThan(read));
       expect(all[read++]).toBe(expected);
     },
   };

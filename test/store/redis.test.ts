@@ -1,9 +1,10 @@
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { Cluster, Redis } from "ioredis";
 import { createClient, createClientPool, createCluster, createSentinel } from "redis";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { redisStore, type IoRedisClient, type NodeRedisClient } from "../../src/store/redis.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "./redis-server.ts";
+import { soon } from "../soon.ts";
 
 describe("redisStore() takes a client of one server, and says so", () => {
   const cluster = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true });
@@ -97,11 +98,11 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
       const seen: string[] = [];
       await store.subscribe("a/", ({ type, key }) => void seen.push(`${type} ${key}`));
       await admin.call("CLIENT", "KILL", "TYPE", "pubsub");
-      await vi.waitFor(() => expect(seen).toEqual(["missed a/"]), { timeout: 5_000 });
+      await soon(() => expect(seen).toEqual(["missed a/"]));
       await store.put("a/1", 1);
-      await vi.waitFor(() => expect(seen).toEqual(["missed a/", "put a/1"]), { timeout: 5_000 });
+      await soon(() => expect(seen).toEqual(["missed a/", "put a/1"]));
       await admin.call("CLIENT", "KILL", "TYPE", "pubsub");
-      await vi.waitFor(() => expect(seen.at(-1)).toBe("missed a/"), { timeout: 5_000 });
+      await soon(() => expect(seen.at(-1)).toBe("missed a/"));
     });
 
     it("holds a connection of its own only while somebody listens, and the client stays open", async () => {
@@ -114,10 +115,10 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
       await ends[0]!();
       expect(await listening()).toBe(1);
       await ends[1]!();
-      await vi.waitFor(async () => expect(await listening()).toBe(0));
+      await soon(async () => expect(await listening()).toBe(0));
       await store.subscribe("a", () => {});
       await store.close();
-      await vi.waitFor(async () => expect(await listening()).toBe(0));
+      await soon(async () => expect(await listening()).toBe(0));
       const { store: another } = storeOf(client, { prefix });
       await another.put("a", 1);
     });
@@ -145,13 +146,13 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
       const again = await startRedis(own.port);
       cleanUps.unshift(() => again.stop());
       // Among others: what the store has given up may still wait in the client's own queue, and is sent and told of then.
-      await vi.waitFor(() => expect(seen).toContain("missed a"), { timeout: 8_000, interval: 100 });
-      await vi.waitFor(() => store.get("a"), { timeout: 8_000, interval: 100 });
+      await soon(() => expect(seen).toContain("missed a"));
+      await soon(() => store.get("a"));
       await admin.ping();
       const written = await store.put("b", 1, { expectedVersion: 0 });
       expect(written.version).toBeGreaterThan(version);
       await expect(store.put("b", 2, { expectedVersion: version })).rejects.toMatchObject({ code: "version_conflict" });
-    }, 20_000);
+    });
 
     it("cannot subscribe at a server that is away, and leaves nothing behind", async () => {
       const own = await startRedis();
@@ -161,10 +162,10 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
       const again = await startRedis(own.port);
       cleanUps.unshift(() => again.stop());
       const seen: string[] = [];
-      await vi.waitFor(() => store.subscribe("a", ({ key }) => void seen.push(key)), { timeout: 8_000, interval: 100 });
-      await vi.waitFor(() => store.put("a", 1), { timeout: 8_000, interval: 100 });
-      await vi.waitFor(() => expect(seen).toContain("a"));
-    }, 20_000);
+      await soon(() => store.subscribe("a", ({ key }) => void seen.push(key)));
+      await soon(() => store.put("a", 1));
+      await soon(() => expect(seen).toContain("a"));
+    });
 
     it("counts an answer that came in time, though this process was busy until the time was over", async () => {
       const { store } = storeOf(await clientOf(server.port), { timeoutMs: 300 });
@@ -210,13 +211,10 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
       const { store, prefix } = storeOf(await clientOf(server.port));
       for (let index = 0; index < 30; index++) await store.put(`a/${index}`, index, { ttlMs: 1 });
       await store.put("b", 1, { ttlMs: 60_000 });
-      await vi.waitFor(
-        async () => {
-          await store.put("c", 1);
-          expect(await admin.zcard(`{${prefix}}:keys`)).toBe(2);
-        },
-        { timeout: 10_000, interval: 200 },
-      );
+      await soon(async () => {
+        await store.put("c", 1);
+        expect(await admin.zcard(`{${prefix}}:keys`)).toBe(2);
+      });
       expect(await admin.zcard(`{${prefix}}:expiry`)).toBe(1);
       expect((await store.list("")).map(({ key }) => key)).toEqual(["b", "c"]);
     });
@@ -238,7 +236,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
     await store.subscribe("a", ({ key }) => void seen.push(key));
     const written = await other.put("a", { text: "\ud800 é" });
     expect(await store.get("a")).toEqual(written);
-    await vi.waitFor(() => expect(seen).toEqual(["a"]));
+    await soon(() => expect(seen).toEqual(["a"]));
   });
 
   it("versions grow though the server's clock was set back", async () => {
@@ -269,7 +267,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
     expect(await store.get("a")).toEqual(written);
     expect(await store.list("")).toEqual([written]);
     expect(await admin.exists(`app:{${prefix}}:entry:a`)).toBe(1);
-    await vi.waitFor(() => expect(seen).toEqual(["a"]));
+    await soon(() => expect(seen).toEqual(["a"]));
     expect(await store.delete("a")).toBe(true);
   });
 
@@ -292,7 +290,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {
       way.loseNextAnswer();
       await expect(store.put("a", 2, { expectedVersion: version })).rejects.toMatchObject({ code: "store_failed" });
       expect(way.lost).toBe(1);
-      await vi.waitFor(async () => expect((await store.get("a"))!.value).toBe(2));
+      await soon(async () => expect((await store.get("a"))!.value).toBe(2));
     });
   });
 

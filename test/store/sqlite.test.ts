@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Store, StoreChange } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { startProcess } from "./process.ts";
+import { soon } from "../soon.ts";
 
 let folder: string;
 let path: string;
@@ -214,7 +215,7 @@ describe("a file that is deleted or replaced while it is open", () => {
         message: expect.stringContaining("its file was deleted or replaced"),
       });
     }
-    await vi.waitFor(() => expect(seen).toEqual(["missed"]));
+    await soon(() => expect(seen).toEqual(["missed"]));
     await store.close();
     expect(await storeOf(path).put("b", 3)).toMatchObject({ value: 3 });
   });
@@ -232,7 +233,7 @@ describe("a file that is deleted or replaced while it is open", () => {
       code: "store_failed",
       message: expect.stringContaining("its -wal file was deleted or replaced"),
     });
-    await vi.waitFor(() => expect(seen).toEqual(["missed"]));
+    await soon(() => expect(seen).toEqual(["missed"]));
     await store.close();
     expect(await storeOf(path).get("a")).toMatchObject({ value: 1 });
   });
@@ -274,7 +275,7 @@ it("tells to read again when this process was stopped for so long that deletes m
   await store.subscribe("a/", (change) => void seen.push(change));
   vi.useFakeTimers({ toFake: ["Date"] });
   vi.setSystemTime(Date.now() + 3_600_000);
-  await vi.waitFor(() => expect(seen).toEqual([{ type: "missed", key: "a/" }]));
+  await soon(() => expect(seen).toEqual([{ type: "missed", key: "a/" }]));
 });
 
 it("goes on telling after a look that failed", async () => {
@@ -287,5 +288,5 @@ it("goes on telling after a look that failed", async () => {
     database.exec("ALTER TABLE moved RENAME TO entry");
     database.exec("INSERT INTO entry (key, value) VALUES ('a/1', '1')");
   });
-  await vi.waitFor(() => expect(seen).toEqual(["a/1"]));
+  await soon(() => expect(seen).toEqual(["a/1"]));
 });

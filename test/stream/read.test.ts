@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import Anthropic from "@anthropic-ai/sdk";
 import nodeFetch from "node-fetch";
 import OpenAI from "openai";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
@@ -26,6 +26,7 @@ import {
 import { summarize } from "../../src/testing/index.ts";
 import { adapters } from "../adapters.ts";
 import { loadFixture } from "../fixtures.ts";
+import { soon } from "../soon.ts";
 
 const fixture = loadFixture("openai-chat", "parallel");
 const options = { tools: fixture.tools, runId: "run" };
@@ -787,7 +788,7 @@ describe("after the provider's terminal event", () => {
     let cancelled = 0;
     for (let n = 0; n < 3; n++)
       await openaiChat.read(byteStream([fixture.bytes], { cancel: () => void cancelled++ }, false), options).done();
-    await vi.waitFor(() => expect(cancelled).toBe(3), 10_000);
+    await soon(() => expect(cancelled).toBe(3));
   });
 
   it("a source that ends is not cancelled, so that its connection can be used again", async () => {

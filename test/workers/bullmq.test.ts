@@ -26,8 +26,9 @@ import {
 import { scripted } from "../run/script.ts";
 import { misread } from "../misread.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { soon } from "../soon.ts";
 import { sharedTemporary } from "../temporary.ts";
-import { noted, notes, soon } from "./support.ts";
+import { noted, notes } from "./support.ts";
 import { letEnd, toolsAt } from "./tools.ts";
 
 describe("caller's mistakes", () => {
@@ -849,7 +850,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       await jobs.close();
       await executor.close();
       await again.stop();
-    }, 30_000);
+    });
 
     it("a Redis that does not come back keeps nobody from closing", async () => {
       const own = await startRedis();
@@ -859,7 +860,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       await own.stop();
       await executor.close();
       expect(await outcome).toMatchObject({ status: "unknown" });
-    }, 30_000);
+    });
 
     it("a worker that closes does what it has begun, and no more when Redis goes meanwhile", async () => {
       const own = await startRedis();
@@ -873,7 +874,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       await own.stop();
       await closed;
       expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
-    }, 30_000);
+    });
 
     it("a process ends when it has closed caller and worker, though Redis is lost, or was never there", async () => {
       const ended = ["is lost", "was never there"].map(async (how) => {
@@ -891,7 +892,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
         [0, null],
         [0, null],
       ]);
-    }, 60_000);
+    });
 
     it("a process ends when Redis is lost while it closes and a job runs, also with BullMQ 5 (taskforcesh/bullmq#2430)", async () => {
       const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
@@ -910,7 +911,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
         [0, null],
         [0, null],
       ]);
-    }, 60_000);
+    });
 
     it("a process that closes while it connects ends as it should, also with BullMQ 5", async () => {
       // It has connected, and waits for BullMQ's own question for the version to be answered.
@@ -935,7 +936,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       const ended = once(child, "exit");
       child.send("close");
       expect(await ended).toEqual([0, null]);
-    }, 60_000);
+    });
 
     it("a process that closes while it tries again to connect ends as it should, also with BullMQ 5", async () => {
       const gone = await startRedis();
@@ -955,7 +956,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
         [0, null],
         [0, null],
       ]);
-    }, 60_000);
+    });
 
     it("a process with its own client of ioredis ends when it has closed, though Redis was never there, also with BullMQ 5", async () => {
       const gone = await startRedis();
@@ -974,9 +975,9 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
         [0, null],
         [0, null],
       ]);
-    }, 60_000);
+    });
 
-    it("a worker that has closed leaves no copy of a client of redis that tries to connect again", async () => {
+    it("a worker that has closed leaves no copy of a client of redis that connects again", async () => {
       const own = await startRedis();
       const connection = createClient({ url: own.url }).on("error", () => {});
       await connection.connect();

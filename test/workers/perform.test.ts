@@ -8,7 +8,7 @@ import { defineTool, type Tool, type ToolContext, type ToolDefinition } from "..
 import { jobOf } from "../../src/workers/job.ts";
 import { perform, type JobStart, type Workshop } from "../../src/workers/perform.ts";
 import { failing } from "../execute/support.ts";
-import { soon } from "./support.ts";
+import { soon } from "../soon.ts";
 
 const UNKNOWN = /^\[outcome_unknown\] It was started, and it is not known what came of it/;
 const down = () => new ToolError("store_failed", "Down.");

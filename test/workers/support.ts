@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { vi } from "vitest";
+import { soon } from "../soon.ts";
 import type { Noted } from "./tools.ts";
 
 export interface Process {
@@ -50,9 +50,4 @@ export function noted(file: string, fits: (note: Noted) => boolean): Promise<Not
     if (found === undefined) throw new Error(`nothing of it yet: ${JSON.stringify(notes(file))}`);
     return found;
   });
-}
-
-/** What it gives once it no longer fails. Others may be using the machine: it takes its time. */
-export function soon<T>(isSo: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(isSo, { timeout: 20_000, interval: 20 });
 }

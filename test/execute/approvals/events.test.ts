@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ToolError } from "../../../src/errors.ts";
 import { ApprovalService, type ApprovalAsk, type ApprovalEvent } from "../../../src/execute/approvals/index.ts";
 import { memoryStore, type Store } from "../../../src/store/index.ts";
+import { soon } from "../../soon.ts";
 
 let store: Store;
 beforeEach(() => {
@@ -150,7 +151,7 @@ describe("events are gap-free", () => {
       const before = looks;
       all.push(approvals.subscribe());
       nexts.push(all.at(-1)!.next());
-      await vi.waitUntil(() => looks > before);
+      await soon(() => expect(looks).toBeGreaterThan(before));
     };
     await subscribe(); // has looked, and waits to be told
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -176,7 +177,7 @@ describe("events are gap-free", () => {
     };
     const stop = new AbortController();
     const next = new ApprovalService({ store: slow }).subscribe({ signal: stop.signal }).next();
-    await vi.waitUntil(() => looks > 0);
+    await soon(() => expect(looks).toBeGreaterThan(0));
     stop.abort();
     resolve();
     expect(await next).toMatchObject({ done: true });

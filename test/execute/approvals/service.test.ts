@@ -12,6 +12,7 @@ import {
 import type { ApprovalAsk, ApprovalServiceOptions, ServerMessage } from "../../../src/execute/approvals/index.ts";
 import { memoryStore, storeKey, type Store } from "../../../src/store/index.ts";
 import { defineTool } from "../../../src/tool/tool.ts";
+import { soon } from "../../soon.ts";
 
 const refund = defineTool({
   name: "refund_order",
@@ -446,7 +447,7 @@ describe("waiting", () => {
     const approvals = service({ pollMs: Infinity, ttlMs: Infinity });
     const { id } = await approvals.request(ask());
     const waiting = approvals.await(id);
-    await vi.waitFor(() => expect(set).toHaveBeenCalled());
+    await soon(() => expect(set).toHaveBeenCalled());
     await approvals.decide(id, { decision: "approve" });
     await waiting;
     const cleared = clear.mock.calls.map(([timer]) => timer);
@@ -489,8 +490,8 @@ describe("waiting", () => {
     const waiting = approvals.await(id);
     await sleep(20);
     failures = 4;
-    await vi.waitFor(() => expect(errors.length).toBeGreaterThan(2));
-    await vi.waitFor(() => expect(failures).toBe(0));
+    await soon(() => expect(errors.length).toBeGreaterThan(2));
+    await soon(() => expect(failures).toBe(0));
     await service().decide(id, { decision: "approve" });
     expect((await waiting).status).toBe("approved");
 
@@ -626,7 +627,7 @@ describe("keeping", () => {
     expect(await approvals.list()).toMatchObject([{ id: open.id, status: "pending" }]);
     expect(await codeOf(approvals.decide(id, { decision: "deny" }))).toBe("approval_not_found");
     // Soon nothing leads there any more either.
-    await vi.waitFor(async () => {
+    await soon(async () => {
       const left = await store.list("approval/id/");
       expect(left.map(({ key }) => key)).toEqual([`approval/id/${open.id}`]);
     });
@@ -825,7 +826,7 @@ describe("what is shown and decided", () => {
     const sent: ServerMessage[] = [];
     const approvals = service({ mayDecide: () => true });
     const session = approvalSession({ service: approvals, principal: ada, send: (one) => void sent.push(one) });
-    await vi.waitFor(() => expect(sent.at(-1)?.type).toBe("approval.ready"));
+    await soon(() => expect(sent.at(-1)?.type).toBe("approval.ready"));
     const before = [...sent];
     const late = session.receive(JSON.stringify({ type: "approval.get", request_id: id }));
     await session.end();
@@ -847,7 +848,7 @@ describe("what is shown and decided", () => {
     });
     await session.receive(JSON.stringify({ type: "approval.decide", request_id: id, decision: "approve" }));
     expect(await approvals.get(id)).toMatchObject({ status: "approved", decidedBy: "ada" });
-    await vi.waitFor(() => expect(errors.length).toBeGreaterThan(1));
+    await soon(() => expect(errors.length).toBeGreaterThan(1));
     expect(new Set(errors)).toEqual(new Set([gone]));
     await session.end();
   });
