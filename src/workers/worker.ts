@@ -101,7 +101,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
     { ...options.worker, ...place, autorun: false },
   );
   listened(worker, place, onError);
-  endRetriesWithClose(worker);
+  const giveUp = endRetriesWithClose(worker);
   // Another worker has, or will have, the job: this one's result no longer counts.
   worker.on("lockRenewalFailed", (ids) => ids.forEach((jobId) => stop(jobId, "The lock of the job was lost.")));
   const events = listened(new QueueEvents(name, place), place, onError);
@@ -126,6 +126,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
       const closed = worker.close(!isThere);
       while (!(await settlesWithin(HANG_UP_MS, closed)) && (await isNeeded()));
       end();
+      giveUp();
       await hangUp(events);
     },
   };
@@ -133,21 +134,38 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
 
 /**
  * BullMQ 5 repeats at once, and forever, what a connection that has ended cannot say of a job when its worker closes:
- * nothing else would run in this process. It gives up, as BullMQ 6 does, if it is told of any other error.
+ * nothing else would run in this process. It gives up, as BullMQ 6 does, if it is told of any other error. Both wait, with
+ * timers, for what the application's own client keeps until it is connected again.
+ *
+ * @returns ends all of that
  */
-function endRetriesWithClose(worker: Worker): void {
+function endRetriesWithClose(worker: Worker): () => void {
   const bullmq = worker as unknown as { retryIfFailed(work: () => Promise<unknown>, options: unknown): unknown };
   const retry = bullmq.retryIfFailed;
+  const pending = new Set<(error: Error) => void>();
+  let isOver = false;
   bullmq.retryIfFailed = (work, options) =>
     retry.call(
       worker,
       () =>
-        work().catch((error: unknown) => {
-          throw worker.closing && messageOf(error) === "Connection is closed." ? new Error("It has closed.") : error;
+        new Promise((resolve, reject) => {
+          if (isOver) return reject(new Error(CLOSED));
+          pending.add(reject);
+          void work()
+            .then(resolve, (error: unknown) => {
+              reject(worker.closing && messageOf(error) === "Connection is closed." ? new Error(CLOSED) : error);
+            })
+            .finally(() => pending.delete(reject));
         }),
       options,
     );
+  return () => {
+    isOver = true;
+    for (const reject of pending) reject(new Error(CLOSED));
+  };
 }
+
+const CLOSED = "It has closed.";
 
 /** The error as the queue keeps it, and whether it retries. */
 function failureOf(error: unknown): Error {

@@ -894,24 +894,32 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       ]);
     });
 
-    it("a process ends when Redis is lost while it closes and a job runs, also with BullMQ 5 (taskforcesh/bullmq#2430)", async () => {
-      const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
-      const ended = versions.map(async (execArgv) => {
-        const own = await startRedis();
-        const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port), "2000"], { execArgv });
-        cleanUps.push(() => child.kill("SIGKILL"));
-        await once(child, "message");
-        const exit = once(child, "exit");
-        child.send("close");
-        await wait(500);
-        await own.stop();
-        return exit;
-      });
-      expect(await Promise.all(ended)).toEqual([
-        [0, null],
-        [0, null],
-      ]);
-    });
+    it.each([
+      ["options", []],
+      ["its own client of ioredis", ["ioredis"]],
+    ])(
+      "a process with %s ends when Redis is lost while it closes and a job runs, also with BullMQ 5 (taskforcesh/bullmq#2430)",
+      async (_, client) => {
+        const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
+        const ended = versions.map(async (execArgv) => {
+          const own = await startRedis();
+          const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port), "2000", ...client], {
+            execArgv,
+          });
+          cleanUps.push(() => child.kill("SIGKILL"));
+          await once(child, "message");
+          const exit = once(child, "exit");
+          child.send("close");
+          await wait(500);
+          await own.stop();
+          return exit;
+        });
+        expect(await Promise.all(ended)).toEqual([
+          [0, null],
+          [0, null],
+        ]);
+      },
+    );
 
     it("a process that closes while it connects ends as it should, also with BullMQ 5", async () => {
       // It has connected, and waits for BullMQ's own question for the version to be answered.
