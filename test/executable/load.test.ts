@@ -173,19 +173,17 @@ describe("a call", () => {
 
   it("tells progress in order, at the listener's pace, before its result; and does not wait for ever", async () => {
     const lines = Array.from({ length: 50 }, (_, at) => `echo '{"progress":${at}}' >&2`).join("\n");
-    const tool = await loadExecutable(program(shTool(`${lines}\necho '{"success":true,"result":1}'`)), {
-      graceMs: 200,
-    });
+    const path = program(shTool(`${lines}\necho '{"success":true,"result":1}'`));
     const seen: unknown[] = [];
     const slow = async (value: unknown) => {
       await setTimeout(1);
       seen.push((value as { progress: number }).progress);
     };
-    await execute(tool, {}, { progress: slow });
+    await execute(await loadExecutable(path, { graceMs: 20_000 }), {}, { progress: slow });
     expect(seen).toEqual(Array.from({ length: 50 }, (_, at) => at));
     const { promise: isFree, resolve: free } = Promise.withResolvers<void>();
     const stuck = vi.fn(() => isFree);
-    expect(await execute(tool, {}, { progress: stuck })).toBe(1);
+    expect(await execute(await loadExecutable(path, { graceMs: 200 }), {}, { progress: stuck })).toBe(1);
     free();
     await setTimeout(10);
     expect(stuck).toHaveBeenCalledOnce(); // and of what is over nobody is told
@@ -193,7 +191,7 @@ describe("a call", () => {
 
   it("does not queue up what nobody can follow", async () => {
     const body = `yes '{"progress":0}' | head -n 10000 >&2; echo '{"progress":1}' >&2; echo '{"success":true,"result":1}'`;
-    const tool = await loadExecutable(program(shTool(body)));
+    const tool = await loadExecutable(program(shTool(body)), { graceMs: 20_000 });
     let count = 0;
     let last: unknown;
     await execute(tool, {}, { progress: async (value) => void (await setTimeout(1), count++, (last = value)) });

@@ -158,12 +158,15 @@ describe("a call that waits for approval", () => {
     );
     const { signal } = controller;
     const waiting = processes.map(({ orchestrator }) => orchestrator.waitAndResume(conversationId, { signal }));
+    // One by the process that has died, and one by each that waits.
+    const once = ["pending", "void", "void"];
+    const requests = () => new ApprovalService({ store }).list();
+    const statuses = async () => (await requests()).map(({ status }) => status).toSorted();
+    await soon(async () => expect(await statuses()).toEqual(once));
     await new Promise((resolve) => setTimeout(resolve, 300));
     controller.abort();
     await Promise.all(waiting);
-    const requests = await new ApprovalService({ store }).list();
-    // One by the process that has died, and one by each that waits.
-    expect(requests.map(({ status }) => status).toSorted()).toEqual(["pending", "void", "void"]);
+    expect(await statuses()).toEqual(once);
   });
 
   it.each<[string, Partial<ToolDefinition> | undefined, RegExp]>([

@@ -612,7 +612,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       const { call } = callers(toolsAt(file));
       const redis = new Redis({ host: "127.0.0.1", port: server.port });
       cleanUps.push(() => redis.disconnect());
-      await redis.client("PAUSE", 400, "ALL");
+      await redis.client("PAUSE", 1_000, "ALL");
       const outcome = await call("book", { ms: 1 }, { timeoutMs: 100 });
       expect(outcome).toMatchObject({ status: "failed", error: { code: "timeout" } });
       const told = async () => (await redis.xrange(`bull:${queue}:events`, "-", "+")).flat(2);
@@ -1044,8 +1044,11 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       work(toolsAt(file), { worker: { limiter: { max: 1, duration: 60_000 } } });
       const { call } = callers(toolsAt(file));
       // Which of the two comes first, nobody knows.
-      const limit = { timeoutMs: 1_500 };
-      const outcomes = [call("look", { ms: 1 }, limit, "a"), call("look", { ms: 1 }, limit, "b")];
+      const leave = new AbortController();
+      const outcomes = ["a", "b"].map((id) => call("look", { ms: 1 }, { signal: leave.signal }, id));
+      expect(await Promise.race(outcomes)).toMatchObject({ status: "completed" });
+      await wait(1_000);
+      leave.abort();
       expect((await Promise.all(outcomes)).map(({ status }) => status).toSorted()).toEqual(["completed", "failed"]);
       expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
     });

@@ -504,9 +504,10 @@ describe("waiting", () => {
 
   it("gives the request back still pending after its time, and expired after the request's", async () => {
     const approvals = service({ pollMs: Infinity });
-    const { id } = await approvals.request(ask({ ttlMs: 400 }));
+    const { id } = await approvals.request(ask({ ttlMs: 60_000 }));
     expect((await approvals.await(id, { timeoutMs: 1 })).status).toBe("pending");
-    expect((await approvals.await(id)).status).toBe("expired");
+    const other = await approvals.request(ask({ invocationId: "other", ttlMs: 20 }));
+    expect((await approvals.await(other.id)).status).toBe("expired");
   });
 
   it("waits no longer than it was told, though the clock is set back meanwhile", async () => {
