@@ -1,4 +1,6 @@
 import type { ParserSink } from "../adapter.ts";
+import { RootScan } from "../json/index.ts";
+import { firstCharOf } from "../stream/arguments.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 
 /** How many characters of arguments are held back; if more come, they are passed on unchanged. */
@@ -13,6 +15,7 @@ export interface HoldingSink extends ParserSink {
 export class HeldCall {
   readonly chunks: ToolChunk[] = [];
   readonly #first: ToolChunk;
+  readonly #root = new RootScan(MAX_DEPTH);
   #id: string | null | undefined;
   /** The length of its arguments, in characters. */
   length = 0;
@@ -25,13 +28,19 @@ export class HeldCall {
   add(chunk: ToolChunk): void {
     this.chunks.push(chunk);
     this.#id ||= chunk.id;
-    this.length += chunk.argsTextDelta?.length ?? 0;
+    const text = chunk.argsTextDelta ?? "";
+    this.length += text.length;
+    this.#root.feed(text);
   }
 
-  /** Whether a chunk belongs to this call: by its index, or else by its id and name. */
-  owns({ turnIndex, callIndex, id, name }: ToolChunk): boolean {
+  /**
+   * Whether a chunk belongs to this call: by its index, or else by its id and name. As in the router, a name with
+   * arguments begins another call once this one's are closed: some servers send no labels, or the same for all.
+   */
+  owns({ turnIndex, callIndex, id, name, argsTextDelta }: ToolChunk): boolean {
     const first = this.#first;
     if (turnIndex !== first.turnIndex || (id && this.#id && id !== this.#id)) return false;
+    if (name && this.#root.state === "closed" && firstCharOf(argsTextDelta ?? "") === OPEN) return false;
     if (callIndex !== undefined || first.callIndex !== undefined) return callIndex === first.callIndex;
     return !name || name === first.name;
   }
@@ -53,6 +62,9 @@ export class HeldCall {
     return this.chunks.some(({ error, errorType }) => error !== undefined || errorType !== undefined);
   }
 }
+
+const MAX_DEPTH = 1000;
+const OPEN = 123; // "{"
 
 /** A sink in front of another, which sees its calls first. */
 export function holdingSink(

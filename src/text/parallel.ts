@@ -31,7 +31,7 @@ export function expandParallel(
     const { error, errorType } = chunk;
     const over = errorType === undefined ? undefined : released.find((one) => one.call.owns(chunk));
     if (over !== undefined) return over.labels.forEach((label) => sink.tool({ ...label, error, errorType }));
-    let call = held.find((one) => one.owns(chunk));
+    let call = held.findLast((one) => one.owns(chunk));
     if (call !== undefined) call.add(chunk);
     else {
       const { name } = chunk;

@@ -10,7 +10,9 @@ import { wires, type Wire } from "../../bench/wires.ts";
 import { defineTool, jsonSchema, ToolUse, type Adapter, type Turn } from "../../src/index.ts";
 import { busyMs } from "../busy-ms.ts";
 import { callsIn, resultsIn } from "../promises/support.ts";
-import { loadFixture, readPieces } from "../fixtures.ts";
+import { fixtureNames, loadFixture, readPieces } from "../fixtures.ts";
+import { iterate } from "../iterate.ts";
+import { said as told } from "./support.ts";
 
 const read = defineTool({
   name: "math.add",
@@ -19,6 +21,18 @@ const read = defineTool({
   execute: ({ a }) => a + 1,
 });
 const call = '<tool_call>{"name": "math.add", "arguments": {"a": 1}}</tool_call>';
+
+/** What the calls of such a message are given, or why they do not run. */
+async function inputsOf(deltas: readonly object[]): Promise<unknown[]> {
+  const events = [...deltas, undefined].map((delta) => {
+    const choice = { index: 0, delta: delta ?? {}, finish_reason: delta === undefined ? "tool_calls" : null };
+    return { object: "chat.completion.chunk" as const, choices: [choice] };
+  });
+  const { calls } = await rescueTextCalls(openaiChat)
+    .read(iterate(events), { tools: [read] })
+    .done();
+  return calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code));
+}
 
 it.each<[string, unknown, object?]>([
   ["nothing", undefined],
@@ -122,6 +136,45 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
+  const name = openaiChat.toolName("math.add");
+  const open = '{"a":';
+  const begins = (index?: number, id?: string, args = open) => ({ id, index, function: { name, arguments: args } });
+  const goesOn = (a: number, index?: number, start = "") => ({ index, function: { arguments: `${start}${a}}` } });
+  it.each([
+    ["neither ids nor indexes", [begins(), goesOn(1), begins(), goesOn(5)]],
+    ["one id and one index for all", [begins(0, "0"), goesOn(1, 0), begins(0, "0"), goesOn(5, 0)]],
+    ["one index for all", [begins(0, "0", ""), goesOn(1, 0, open), begins(0, "1", ""), goesOn(5, 0, open)]],
+    ["pieces in turns", [begins(0, "0"), begins(1, "1"), goesOn(1, 0), goesOn(5, 1)]],
+  ])("is made once, where the server sends it in its field with %s", async (_, pieces) => {
+    const deltas = [{ content: call }, ...pieces.map((piece) => ({ tool_calls: [piece] }))];
+    expect(await inputsOf(deltas)).toEqual([{ a: 1 }, { a: 5 }]);
+  });
+
+  it("leaves those of the server in their order, where it turns out to be an example", async () => {
+    const fence = '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```';
+    const pieces = [begins(0, "0"), goesOn(1, 0), begins(1, "1"), goesOn(5, 1)].map((piece) => ({
+      tool_calls: [piece],
+    }));
+    expect(await inputsOf([{ content: fence }, pieces[0]!, { content: " So." }, ...pieces.slice(1)])).toEqual([
+      { a: 1 },
+      { a: 5 },
+    ]);
+  });
+
+  const wrapped = '{"recipient_name": "functions.math.add", "parameters": {"a": 1}}';
+  it.each([
+    ["has no calls", '{"tool_uses": []}', "unknown_tool"],
+    ["has something else", `{"tool_uses": [${wrapped}, null]}`, "unknown_tool"],
+    ["has no list of them", `{"tool_uses": ${wrapped}}`, "unknown_tool"],
+    ["has one without parameters", `{"tool_uses": [${wrapped}, {"recipient_name": "math.add"}]}`, "unknown_tool"],
+    ["has one of an unknown tool", `{"tool_uses": [${wrapped.replace("add", "sub")}, ${wrapped}]}`, "unknown_tool"],
+    ["is not closed", `{"tool_uses": [${wrapped}]`, "truncated"],
+  ])("is none in a wrapper that %s: %s", async (_, args, code) => {
+    expect(await inputsOf([{ tool_calls: [{ index: 0, function: { name: "parallel", arguments: args } }] }])).toEqual([
+      code,
+    ]);
+  });
+
   it.each([
     ["in a fence", '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```'],
     ["in a list of Python calls", "[math.add(a=1)]"],
@@ -204,16 +257,23 @@ describe("a call that is rescued from the text", () => {
     expect(turn.calls.map(({ name }) => name)).toEqual(["parallel"]);
   });
 
-  it("changes nothing where there is none", async () => {
-    const fixture = loadFixture("openai-chat", "parallel");
-    const [plain, rescued] = await Promise.all(
-      [openaiChat, rescueTextCalls(openaiChat)].map((adapter) => readPieces(adapter, [fixture.bytes], fixture.tools)),
-    );
-    expect(JSON.stringify(openaiChat.assistantMessage(rescued!.turn))).toBe(
-      JSON.stringify(openaiChat.assistantMessage(plain!.turn)),
-    );
-    expect(rescued!.events.map(({ type }) => type)).toEqual(plain!.events.map(({ type }) => type));
-  });
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
+    "changes nothing where there is none, whole or cut: $name",
+    async (adapter) => {
+      for (const name of fixtureNames(adapter.name)) {
+        const { bytes, tools } = loadFixture(adapter.name, name);
+        for (const body of [bytes, bytes.subarray(0, bytes.length / 2)]) {
+          const [plain, rescued] = await Promise.all(
+            [adapter, rescueTextCalls(adapter)].map((one) => readPieces(one, [body], tools)),
+          );
+          expect([name, told(rescued!)]).toEqual([name, told(plain!)]);
+          expect(JSON.stringify(adapter.assistantMessage(rescued!.turn))).toBe(
+            JSON.stringify(adapter.assistantMessage(plain!.turn)),
+          );
+        }
+      }
+    },
+  );
 
   it("is found in a whole response, too, and with the adapter's own options", () => {
     const rescuer = rescueTextCalls(openaiChat);
