@@ -157,11 +157,11 @@ describe("a call in a fence that is the whole answer", () => {
     async (name) => {
       const text = `${fenced('{"name": "refund_order", "arguments": {"order_id": "1", "amount": 1}}')}\n`;
       for (let at = 0; at <= text.length; at++) {
-        for (const reason of ["stop", "length"] as const) {
-          const pieces = [...text.slice(0, at), { type: "finish" as const, reason }];
+        for (const [reason, providerReason] of [["stop"], ["length"], ["unknown"], ["unknown", "odd"]] as const) {
+          const pieces = [...text.slice(0, at), { type: "finish" as const, reason, providerReason }];
           const { turn } = await readText(textJson(name), pieces, sharedTools);
           // In a text that was cut, something may have followed.
-          const isWhole = at >= text.length - 1 && reason === "stop";
+          const isWhole = at >= text.length - 1 && reason !== "length" && providerReason === undefined;
           expect([at, turn.calls.map(({ released }) => released)]).toEqual([at, isWhole ? [true] : []]);
           expect(turn.text).toBe(isWhole ? "" : text.slice(0, at));
         }

@@ -22,15 +22,20 @@ const read = defineTool({
 });
 const call = '<tool_call>{"name": "math.add", "arguments": {"a": 1}}</tool_call>';
 
-/** What the calls of such a message are given, or why they do not run. */
-async function inputsOf(deltas: readonly object[]): Promise<unknown[]> {
+/** A message in these pieces. */
+function turnOf(deltas: readonly object[], finish = "tool_calls"): Promise<Turn> {
   const events = [...deltas, undefined].map((delta) => {
-    const choice = { index: 0, delta: delta ?? {}, finish_reason: delta === undefined ? "tool_calls" : null };
+    const choice = { index: 0, delta: delta ?? {}, finish_reason: delta === undefined ? finish : null };
     return { object: "chat.completion.chunk" as const, choices: [choice] };
   });
-  const { calls } = await rescueTextCalls(openaiChat)
+  return rescueTextCalls(openaiChat)
     .read(iterate(events), { tools: [read] })
     .done();
+}
+
+/** What its calls are given, or why they do not run. */
+async function inputsOf(deltas: readonly object[], finish?: string): Promise<unknown[]> {
+  const { calls } = await turnOf(deltas, finish);
   return calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code));
 }
 
@@ -150,8 +155,8 @@ describe("a call that is rescued from the text", () => {
     expect(await inputsOf(deltas)).toEqual([{ a: 1 }, { a: 5 }]);
   });
 
+  const fence = '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```';
   it("leaves those of the server in their order, where it turns out to be an example", async () => {
-    const fence = '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```';
     const pieces = [begins(0, "0"), goesOn(1, 0), begins(1, "1"), goesOn(5, 1)].map((piece) => ({
       tool_calls: [piece],
     }));
@@ -159,6 +164,36 @@ describe("a call that is rescued from the text", () => {
       { a: 1 },
       { a: 5 },
     ]);
+  });
+
+  const mark = "\u{ff5c}DSML\u{ff5c}";
+  const parameter = (key: string) => `<${mark}parameter name="${key}" string="false">1</${mark}parameter>`;
+  it.each([
+    ["which are parameters", `${parameter("a")}</${mark}invoke>`, { a: 1 }, "invalid_json"],
+    ["which give a name twice", parameter("a") + parameter("a"), "invalid_json", "invalid_json"],
+    ["which have something else", `${parameter("a")}and`, "invalid_json", "invalid_json"],
+    ["which have no end", parameter("a").slice(0, -3), "invalid_json", "invalid_json"],
+    ["which are only an end", `</${mark}invoke>`, "invalid_json", "invalid_json"],
+  ])("is mended or refused where the server left its arguments as they were, %s", async (_, args, whole, cut) => {
+    for (const index of [0, undefined]) {
+      const pieces = args.match(/[^]{1,7}/g)!.map((piece) => ({ index, function: { arguments: piece } }));
+      const deltas = [{ index, id: "0", function: { name, arguments: "" } }, ...pieces];
+      const said = deltas.map((one) => ({ tool_calls: [one] }));
+      expect([await inputsOf(said), await inputsOf(said, "length")]).toEqual([[whole], [cut]]);
+    }
+  });
+
+  it.each([
+    ["behind a fence", fence, "math.add"],
+    ["behind a call", call, "math.add"],
+    ["of a wrapper", "", "parallel"],
+  ])("leaves arguments whole that are too long to hold back, %s", async (_, content, of) => {
+    const long = "x".repeat(400_000);
+    const args = [`{"a":5,"b":"</${mark}parameter>`, long, long, long, `"}`];
+    const head = { index: 0, function: { name: openaiChat.toolName(of), arguments: "" } };
+    const pieces = args.map((piece) => ({ index: 0, function: { arguments: piece } }));
+    const { calls } = await turnOf([{ content }, ...[head, ...pieces].map((one) => ({ tool_calls: [one] }))]);
+    expect(calls.some(({ argsText }) => argsText === args.join(""))).toBe(true);
   });
 
   const wrapped = '{"recipient_name": "functions.math.add", "parameters": {"a": 1}}';

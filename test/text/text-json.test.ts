@@ -5,11 +5,11 @@ import { notations } from "../../adapters/text-json/notations/index.ts";
 import {
   defineTool,
   jsonSchema,
+  ToolCallError,
   ToolError,
   ToolUse,
   type FinishReason,
   type Tool,
-  type ToolCallError,
   type Turn,
 } from "../../src/index.ts";
 import type { JsonDialect } from "../../adapters/text-json/prompt.ts";
@@ -158,6 +158,24 @@ describe("text from elsewhere", () => {
     expect(cut.error).toMatchObject({ code: "connection_lost" });
     expect(cut.calls.every(({ released }) => !released)).toBe(true);
   });
+
+  it.each([
+    ["truncated", "truncated"],
+    ["rejected", "rejected"],
+    ["unknown_tool", { level: 1 }],
+  ] as const)(
+    "may come with a call that failed on its wire, which only its tool may mend: %s",
+    async (code, outcome) => {
+      const call = { turnIndex: 0, position: 0, id: "1", name: "set_volume", argsText: '{"level":1}', metadata: {} };
+      const error = new ToolCallError(code, "It failed.", call as never);
+      const source = iterate<any>([
+        { type: "tool-error", error },
+        { type: "finish", reason: "tool-use" },
+      ]);
+      const turn = await textJson("hermes").read(source, { tools: sharedTools }).done();
+      expect(outcomesOf(turn)).toEqual([outcome]);
+    },
+  );
 
   it("is read from a ReadableStream of strings, and from one string", async () => {
     const text = '<tool_call>{"name":"now"}</tool_call>';
@@ -493,6 +511,11 @@ describe("a call as JSON", () => {
     [
       "may have its arguments behind the object with its name",
       '{"function": {"name": "get_weather"}, "arguments": {"city": "Oslo"}}',
+      [{ city: "Oslo" }],
+    ],
+    [
+      "may have its arguments before its name",
+      '{"arguments": {"city": "Oslo"}, "name": "get_weather"}',
       [{ city: "Oslo" }],
     ],
     ["may have white space around its name", '{"name": " now ", "arguments": {}}', [{}]],

@@ -44,6 +44,12 @@ describe("a call in the thoughts of a text", () => {
     ],
     ["nor behind a tag that is not whole", `<thin${call("Oslo")}`, ["Oslo"], "<thin"],
     [
+      "and has no end but that of its own tag",
+      `<think>${call("Oslo")}</thinking>${call("Rome")}</think>Which city?`,
+      [],
+      `<think>${call("Oslo")}</thinking>${call("Rome")}</think>Which city?`,
+    ],
+    [
       "and harms no call behind it, if it has no end",
       `<think><tool_call>{"na</think>${call("Oslo")}`,
       ["Oslo"],
@@ -133,6 +139,7 @@ describe("a call before the end of thoughts that began in the prompt", () => {
       `${refund("1")}</think>\n{"name": "refund_order", "arguments": {"order_id": "2", "amount": 1}}`,
       ["2"],
     ],
+    ["where a text came before them", `Well.\n<think>${refund("1")}</think>`, []],
     ["where the call has been read", `${refund("1")}</think>{"order_id": "2"}`, []],
     ["where they began in the text", `Well.\n<think>${refund("1")}</think>${refund("2")}`, ["2"]],
     ["where they are the second ones", `${refund("1")}<think>${refund("2")}</think>${refund("3")}`, ["1", "3"]],
