@@ -230,6 +230,23 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     expect(await execute(pay)).toBe("paid 1");
   });
 
+  it("may answer what it was asked before, while it still can", async () => {
+    const { client, reconnect, restart, whenCalled, calls } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    const sent = vi.spyOn(client, "callTool");
+    const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+    whenCalled(() => mayAnswer);
+    const first = execute(pay, { n: 1 });
+    await vi.waitFor(() => expect(calls).toHaveLength(1));
+    whenCalled(async () => {});
+    restart();
+    const second = execute(pay, { n: 2 });
+    await vi.waitFor(() => expect(sent.mock.settledResults[1]).toMatchObject({ type: "rejected" }));
+    answer();
+    expect(await Promise.all([first, second])).toEqual(["paid 1", "paid 2"]);
+    expect(reconnect).toHaveBeenCalledOnce();
+  });
+
   it("is sent nothing while it is connected to again, and then all that waited and was not given up", async () => {
     const { client, reconnect, restart, calls } = await setup();
     const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();

@@ -428,6 +428,17 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(await Promise.all(set.tools().map((tool) => execute(tool)))).toEqual(["AAAA", "said"]);
   });
 
+  it("promises nothing of what the caller turns its results into", async () => {
+    const outputSchema = { type: "object", properties: { id: { type: "number" } } };
+    const client = await connectTo(
+      serverOf([plain("a", { outputSchema })], () => ({ content: [], structuredContent: { id: 1 } })),
+    );
+    const tools = (await mcpTools(client, { result: () => "one" })).tools();
+    const executor = new ToolExecutor({ tools, store: memoryStore() });
+    const outcome = await executor.execute(tools[0]!.use({}), { runId: "run" });
+    expect(outcome).toMatchObject({ status: "completed", output: "one" });
+  });
+
   it("reads what the caller turns into nothing later on, too", async () => {
     const server = serverOf([plain("say")], () => ({ content: [{ type: "text", text: "said" }] }));
     const set = await mcpTools(await connectTo(server), { result: async () => undefined });
@@ -505,13 +516,15 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   });
 
   it("gives up after the time that it has", async () => {
-    const set = await mcpTools(await connectTo(serverOf([plain("a")], () => new Promise(() => {}))), {
-      timeoutMs: 200,
-    });
+    const server = serverOf([plain("a")], () => new Promise(() => {}));
+    const set = await mcpTools(await connectTo(server), { timeoutMs: 200 });
     expect(await failure(execute(set.tools()[0]))).toMatchObject({
       code: "outcome_unknown",
       message: expect.stringMatching(/did not answer in time\. Whether it was executed is unknown: look before/),
     });
+    server.setRequestHandler("tools/list", () => new Promise<never>(() => {}));
+    set.stale();
+    expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "timeout" }); // it was not sent
   });
 
   it("waits longer for a call that reports progress, but not for ever (typescript-sdk 192, opencode 28186)", async () => {
