@@ -349,14 +349,14 @@ function progressTo(notify: Notify | undefined, progressToken: string | number |
     if (notify === undefined || progressToken === undefined) return;
     const given = isRecord(value) ? value : { progress: value, message: value };
     const { progress, total, message }: Record<string, unknown> = given;
-    count = typeof progress === "number" && progress > count ? progress : count + 1;
+    count = isFiniteNumber(progress) && progress > count ? progress : count + 1;
     try {
       await notify({
         method: "notifications/progress",
         params: {
           progressToken,
           progress: count,
-          ...(typeof total === "number" ? { total } : {}),
+          ...(isFiniteNumber(total) ? { total } : {}),
           ...(typeof message === "string" ? { message } : {}),
         },
       });
@@ -364,4 +364,9 @@ function progressTo(notify: Notify | undefined, progressToken: string | number |
       // the client has left: the signal says so, and handlers need not wait for their reports
     }
   };
+}
+
+/** What JSON can say: a client refuses the `null` that it makes of others. */
+function isFiniteNumber(value: unknown): value is number {
+  return Number.isFinite(value);
 }

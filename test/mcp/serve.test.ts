@@ -287,6 +287,7 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
       async *execute(_input, { signal }) {
         try {
           yield { progress: 3, total: 10, message: "so far" };
+          yield { progress: 5 / 0, total: Number("unknown"), message: "of how much?" }; // JSON has no such numbers
           yield "more";
           await setTimeout(600_000, undefined, { signal: signal! });
         } finally {
@@ -299,13 +300,14 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     const seen: unknown[] = [];
     const progress = async (value: unknown) => {
       seen.push(value);
-      if (seen.length === 2) gaveUp.abort(new Error("enough"));
+      if (seen.length === 3) gaveUp.abort(new Error("enough"));
     };
     const error = await failure(execute(tool, {}, { signal: gaveUp.signal, progress }));
     expect(error).toMatchObject({ code: "aborted", cause: new Error("enough") });
     expect(seen).toEqual([
       { progress: 3, total: 10, message: "so far" },
-      { progress: 4, message: "more" },
+      { progress: 4, message: "of how much?" },
+      { progress: 5, message: "more" },
     ]);
     await soon(() => expect(isEnded).toBe(true));
   });
