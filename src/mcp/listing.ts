@@ -67,7 +67,7 @@ async function definitionsOf(
     });
     if (!Array.isArray(tools)) throw new ToolError("server_failed", "The MCP server's answer is no list of tools.");
     // The last page of some leads to itself: https://github.com/DeusData/codebase-memory-mcp/issues/1247
-    const isLastAgain = cursor !== undefined && nextCursor === cursor && JSON.stringify(tools) === JSON.stringify(last);
+    const isLastAgain = nextCursor === cursor && JSON.stringify(tools) === JSON.stringify(last);
     if (isLastAgain) return definitions;
     if (definitions.length + tools.length > maxTools) {
       throw new ToolError(

@@ -289,6 +289,7 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
           yield { progress: 3, total: 10, message: "so far" };
           yield { progress: 5 / 0, total: Number("unknown"), message: "of how much?" }; // JSON has no such numbers
           yield "more";
+          yield { progress: 1, message: "again" }; // MCP's only grows
           await setTimeout(600_000, undefined, { signal: signal! });
         } finally {
           isEnded = true;
@@ -300,7 +301,7 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     const seen: unknown[] = [];
     const progress = async (value: unknown) => {
       seen.push(value);
-      if (seen.length === 3) gaveUp.abort(new Error("enough"));
+      if (seen.length === 4) gaveUp.abort(new Error("enough"));
     };
     const error = await failure(execute(tool, {}, { signal: gaveUp.signal, progress }));
     expect(error).toMatchObject({ code: "aborted", cause: new Error("enough") });
@@ -308,6 +309,7 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
       { progress: 3, total: 10, message: "so far" },
       { progress: 4, message: "of how much?" },
       { progress: 5, message: "more" },
+      { progress: 6, message: "again" },
     ]);
     await soon(() => expect(isEnded).toBe(true));
   });
