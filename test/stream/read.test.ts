@@ -215,6 +215,16 @@ describe("an answer with an error status", () => {
     expect((await done).error?.code).toBe("aborted");
   });
 
+  it("whose body is as long as a log is not read to its end", async () => {
+    let pieces = 0;
+    const body = new ReadableStream({
+      pull: (controller) => (++pieces > 100 ? controller.close() : controller.enqueue(encode("<p>".repeat(10_000)))),
+    });
+    const { error } = await openaiChat.read(new Response(body, { status: 500 })).done();
+    expect(error?.message).toMatch(/^The provider answered with HTTP status 500: <p>/);
+    expect(pieces).toBeLessThan(10);
+  });
+
   it("whose body breaks off is told by its status", async () => {
     const body = new ReadableStream({ start: (controller) => controller.error(new Error("reset")) });
     expect((await openaiChat.read(new Response(body, { status: 503 })).done()).error?.message).toBe(
