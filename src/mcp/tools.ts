@@ -126,7 +126,6 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
       annotations,
       digest,
     });
-    const usesOwnResult = options.result !== undefined;
     const tool: Tool = makeTool(
       {
         name,
@@ -135,7 +134,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
         ...options.policy?.(definition, annotations),
         metadata: { mcp },
         description: definition.description,
-        outputSchema: usesOwnResult ? undefined : outputSchema,
+        outputSchema: options.result === undefined ? outputSchema : undefined,
         execute: (input: unknown, context: ToolContext) => execute(checked, input, context, tool.effect),
       },
       `${prefix === "" ? (server?.name ?? "mcp") : prefix}/${definition.name}`,
