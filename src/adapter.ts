@@ -148,7 +148,7 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
   /**
    * The result of one call. A string `output` is sent as it is, anything else as JSON.
    *
-   * @throws TypeError for a promise, and whatever else JSON would keep nothing of (a Response, a Map), or bytes
+   * @throws TypeError where it holds a promise, or what else JSON would keep nothing of (a Response, a Map), or bytes
    */
   toolResult(use: ToolUse, output: unknown): Message;
   /** What the model is told about a call that was not executed or failed. */

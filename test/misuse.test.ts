@@ -239,7 +239,7 @@ describe.each(readers.map(({ adapter }) => adapter))("the results of $name", (ad
   it.each([["Promise"], ["Map"], ["Response"]])("hold no %s, of which the model would be told {}", (name) => {
     const outputs: Record<string, object> = { Promise: Promise.resolve(22), Map: new Map(), Response: new Response() };
     const use = defineTool({ name: "ask", inputSchema: jsonSchema({ type: "object" }) }).use({});
-    const message = `toolResult() takes the awaited output of the call, got an instance of ${name}, for which JSON has no form.`;
+    const message = `the output holds an instance of ${name}, for which JSON has no form`;
     expect(() => adapter.toolResult(use, outputs[name])).toThrow(new TypeError(message));
   });
 

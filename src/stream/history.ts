@@ -31,7 +31,7 @@ export interface Answers<Message> {
   /**
    * The result of one call. A string is sent as it is, anything else as JSON; `undefined` becomes `null`.
    *
-   * @throws TypeError for a promise, and whatever else JSON would keep nothing of (a Response, a Map), or bytes
+   * @throws TypeError where it holds a promise, or what else JSON would keep nothing of (a Response, a Map), or bytes
    */
   readonly toolResult: (use: ToolUse, output: unknown) => Message;
   /** What the model is told about a call that was not executed or failed. */
@@ -61,9 +61,6 @@ export function answers<Reply, Message = Reply>(
         throw new TypeError(
           `toolResult() takes the use of a call, as event.use is, and its output. Got ${gotOf(use)}.`,
         );
-      }
-      if (isEmptied(output)) {
-        throw new TypeError(`toolResult() takes the awaited output of the call, got ${emptiedMessage(output)}.`);
       }
       return messages([result(use, output)])[0]!;
     },
@@ -152,10 +149,20 @@ export function wireId({ id, invocationId, metadata }: Pick<FailedCall, "id" | "
 /**
  * An output as text: a string as it is, anything else as JSON, `undefined` as `null`; lone surrogates are replaced.
  *
- * @throws what `JSON.stringify` throws, for a BigInt or a cycle; {@link repliesOf} tells the model then that the tool ran
+ * @throws what `JSON.stringify` throws, for a BigInt or a cycle; TypeError if JSON keeps nothing of a part of it (a
+ *   promise that was not awaited, a Map) or it has bytes. {@link repliesOf} tells the model then that the tool ran
  */
 export function outputText(output: unknown): string {
-  return typeof output === "string" ? output.toWellFormed() : wellFormedJson(JSON.stringify(output) ?? "null");
+  if (typeof output === "string") return output.toWellFormed();
+  const text = JSON.stringify(output) ?? "null";
+  // Nothing else is what JSON makes of them; looking at every value takes many times as long.
+  if (/\{(\}|"0":)/.test(text)) JSON.stringify(output, refuseEmptied);
+  return wellFormedJson(text);
+}
+
+function refuseEmptied(_key: string, value: unknown): unknown {
+  if (isEmptied(value)) throw new TypeError(`the output holds ${emptiedMessage(value)}`);
+  return value;
 }
 
 /** {@link outputText} as a value: a string, or plain JSON that shares nothing with the output. */

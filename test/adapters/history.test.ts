@@ -476,12 +476,25 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
     [new Uint8Array([1]), "it is an instance of Uint8Array, for which JSON has no form"],
     [Buffer.from("hi"), "it is an instance of Buffer, for which JSON has no form"],
     [new ArrayBuffer(8), "it is an instance of ArrayBuffer, for which JSON has no form"],
+    [
+      { city: "Oslo", celsius: Promise.resolve(21) },
+      "the output holds an instance of Promise, for which JSON has no form",
+    ],
+    [{ cities: [new Map([["Oslo", 21]])] }, "the output holds an instance of Map, for which JSON has no form"],
+    [{ page: 1, png: new Uint8Array([1]) }, "the output holds an instance of Uint8Array, for which JSON has no form"],
   ])("tells of an output that JSON cannot say, and has the results of the other calls: %o", async (output, why) => {
     const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
     const said = `Tool ask_user has run, but its output cannot be sent: ${why}`;
     const expected = JSON.parse(JSON.stringify(results).replace(told.notExecuted, said)) as unknown;
     expect(adapter.toolResults(turn)).toEqual(expected);
+  });
+
+  it("sends objects that are empty, and those that look like bytes", async () => {
+    const output = { none: {}, cities: [{ 0: "Oslo" }, {}, Object.create(null) as object] };
+    const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
+    const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
+    expect(JSON.stringify(adapter.toolResults(turn)).replaceAll("\\", "")).toContain(JSON.stringify(output));
   });
 
   it("sends what an instance of a class says of itself", async () => {
