@@ -22,9 +22,20 @@ export interface RedisServer {
  * a shell between us kills it when its stdin closes.
  */
 export async function startRedis(port?: number): Promise<RedisServer> {
-  const chosen = port ?? (await freePort());
+  if (port !== undefined) return startAt(port);
+  // Another process may take a port that was free a moment ago.
+  for (;;) {
+    try {
+      return await startAt(await freePort());
+    } catch (error) {
+      if (!/already in use/.test(String(error))) throw error;
+    }
+  }
+}
+
+async function startAt(port: number): Promise<RedisServer> {
   const script = 'redis-server "$@" & pid=$!; cat > /dev/null; kill -9 $pid; wait $pid';
-  const settings = ["--port", String(chosen), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+  const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
   const child = spawn("sh", ["-c", script, "redis", ...settings], { stdio: ["pipe", "pipe", "ignore"], cwd: "/tmp" });
   const ended = new Promise<void>((done) => child.once("close", () => done()));
   await new Promise<void>((ready, fail) => {
@@ -38,8 +49,8 @@ export async function startRedis(port?: number): Promise<RedisServer> {
     });
   });
   return {
-    port: chosen,
-    url: `redis://127.0.0.1:${chosen}`,
+    port,
+    url: `redis://127.0.0.1:${port}`,
     async stop() {
       child.stdin.end();
       await ended;
