@@ -1,4 +1,3 @@
-import type { EventEmitter } from "node:events";
 import {
   QueueEvents,
   QueueEventsProducer,
@@ -103,11 +102,11 @@ export function listened<P extends QueueBase>(part: P, place: { connection: Conn
 type OnError = (error: Error) => void;
 
 /** What BullMQ 5 and 6 have in common. */
-interface Connection extends EventEmitter {
+interface Connection extends NodeJS.EventEmitter {
   readonly _client: Client;
 }
 
-interface Client extends EventEmitter {
+interface Client extends NodeJS.EventEmitter {
   connect(): Promise<unknown>;
   disconnect(): void;
   /** The client of redis or Bun that BullMQ 6 made it of. */
