@@ -24,7 +24,7 @@ export const assistantMessage = (turn: Turn): Step[] => {
   const native = (turn.native ?? { steps: [] }) as InteractionsNative;
   // Calls with another turn index do not come from the wire: they were found in its text, or in another call.
   const calls = new Map(turn.calls.map((call) => [call.turnIndex === 0 ? call.callIndex : call, call]));
-  const ended = native.steps.filter(({ done }) => done).map(({ step }) => step);
+  const ended = native.steps.filter(({ done, executed }) => done || executed).map(({ step }) => step);
   const [asked, answered] = [idsOf(ended, "id"), idsOf(ended, "call_id")];
   const recorded = native.steps.flatMap(({ step, callIndex, done, executed }): WireStep[] => {
     if (callIndex === undefined) return goesBack(step, done, asked, answered) ? [step] : [];

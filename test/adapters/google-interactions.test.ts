@@ -857,3 +857,29 @@ it.each([
 ])("recognizes %j: %j", (event, expected) => {
   expect(googleInteractions.recognizes(event)).toBe(expected);
 });
+
+it("gives back the result of a call that the server has run, also where the interaction began anew within the call", async () => {
+  const created = { event_type: "interaction.created", interaction: { id: "v1_a" } };
+  const turn = await googleInteractions
+    .read(
+      iterate([
+        created,
+        {
+          event_type: "step.start",
+          index: 0,
+          step: { type: "function_call", id: "c1", name: "search", arguments: {} },
+        },
+        created,
+        { event_type: "step.stop", index: 0 },
+        { event_type: "step.start", index: 1, step: { type: "function_result", call_id: "c1", result: { items: [] } } },
+        { event_type: "step.stop", index: 1 },
+        { event_type: "interaction.completed", interaction: { id: "v1_a", status: "completed" } },
+      ]) as never,
+    )
+    .done();
+  expect(turn.calls).toEqual([]);
+  expect(googleInteractions.assistantMessage(turn)).toMatchObject([
+    { type: "function_call", id: "c1" },
+    { type: "function_result", call_id: "c1" },
+  ]);
+});
