@@ -4,7 +4,7 @@ import type { ContentBlockParam, ToolResultBlockParam } from "@anthropic-ai/sdk/
 import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { wellFormed } from "../../src/json/index.ts";
+import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { answers, checkTurn, historyInput, onlySaid, outputText, wireId } from "../../src/stream/history.ts";
 import { CUT_REASONS } from "./finish.ts";
@@ -29,7 +29,7 @@ export interface UserMessage {
  * - blocks that were cut: thinking without its signature, a server tool's call that never got its result
  * - a call's input that is not a JSON object: it goes back as `{ "INVALID_JSON": "..." }`
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
- * - lone surrogates in an input
+ * - lone surrogates, as at the end of a text that was cut
  * - a call's id that an earlier call already has
  * - thinking that nothing follows: see {@link withoutLastThinking}
  * - what follows a call: the call is moved behind it, unless it stands between thinking
@@ -64,7 +64,7 @@ export const assistantMessage = (turn: Turn): AssistantMessage[] => {
   // Calls without a block: they were found in the text.
   const content = calls.size === 0 ? recorded : onlySaid(recorded, turn.text);
   for (const call of calls.values()) content.push(callBlock({ type: "tool_use", name: call.name }, call));
-  const sent = withoutLastThinking(callsLast(content));
+  const sent = wellFormedTurn(withoutLastThinking(callsLast(content)));
   return sent.length === 0 ? [] : [{ role: "assistant", content: sent as unknown as ContentBlockParam[] }];
 };
 
@@ -136,7 +136,7 @@ function withoutFile({ file_id: _, ...rest }: Record<string, unknown>): object {
 
 function callBlock(block: Block, call: ToolCall): Block {
   const name = toolName(call.name ?? "unnamed");
-  return { ...block, type: "tool_use", id: wireId(call), name, input: wellFormed(historyInput(call)) };
+  return { ...block, type: "tool_use", id: wireId(call), name, input: historyInput(call) };
 }
 
 /**

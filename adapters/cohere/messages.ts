@@ -4,7 +4,7 @@ import type { Cohere } from "cohere-ai";
 import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { wellFormed } from "../../src/json/index.ts";
+import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { answers, checkTurn, historyArguments, onlySaid, outputText, wireId } from "../../src/stream/history.ts";
 import { toolName } from "./schema.ts";
@@ -32,7 +32,7 @@ export const assistantMessage = (turn: Turn): Cohere.ChatMessageV2[] => {
     else content.push({ ...block });
   }
   const planned = plan.filter((text) => text !== "").join("\n");
-  return [
+  return wellFormedTurn<Cohere.ChatMessageV2[]>([
     {
       role: "assistant",
       ...(planned !== "" && { toolPlan: planned }),
@@ -40,7 +40,7 @@ export const assistantMessage = (turn: Turn): Cohere.ChatMessageV2[] => {
       ...(content.length > 0 && { content }),
       ...(citations.length > 0 && { citations: citations.filter(isRecord).map(citationOf) }),
     },
-  ];
+  ]);
 };
 
 export const { toolResult, toolError, toolResults } = answers<Cohere.ChatMessageV2>({

@@ -2,7 +2,7 @@
 /** @ts-ignore */
 import type { Interactions } from "@google/genai";
 import type { FailedCall } from "../../src/errors.ts";
-import { wellFormed } from "../../src/json/index.ts";
+import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
@@ -38,7 +38,7 @@ export const assistantMessage = (turn: Turn): Step[] => {
   // A hand-made turn has no record.
   if (native.steps.length === 0 && turn.text !== "") steps.push(textStep(turn.text));
   for (const call of calls.values()) steps.push(callStep(call, {}));
-  return steps as unknown as Step[];
+  return wellFormedTurn(steps as unknown as Step[]);
 };
 
 function idsOf(steps: readonly WireStep[], field: "id" | "call_id"): ReadonlySet<unknown> {

@@ -1,5 +1,5 @@
 import { ToolCallError, type FailedCall } from "../../src/errors.ts";
-import { parseJson } from "../../src/json/index.ts";
+import { parseJson, wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
@@ -44,7 +44,7 @@ export const assistantMessage = (turn: Turn): GoogleContent[] => {
   // A hand-made turn has no record.
   if (native.parts.length === 0 && turn.text !== "") parts.push({ text: turn.text });
   for (const call of calls.values()) parts.push(callPart(call, {}));
-  return parts.length === 0 ? [] : [{ role: "model", parts }];
+  return parts.length === 0 ? [] : [{ role: "model", parts: wellFormedTurn(parts) }];
 };
 
 /** The text in which calls were found, without them: the rest stays where it began. Signed text stays as it came. */
@@ -117,7 +117,7 @@ function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
   const signature = textOf(part.thoughtSignature) ?? textOf(call.metadata["thoughtSignature"]);
   return {
     ...besideCall(part),
-    functionCall: { ...idOf(call), name: nameOf(call), args: isRecord(args) ? args : {} },
+    functionCall: { ...idOf(call), name: nameOf(call), args: isRecord(args) ? wellFormed(args) : {} },
     ...(signature !== undefined && { thoughtSignature: signature }),
   };
 }

@@ -8,6 +8,7 @@ import type {
 import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
+import { wellFormedTurn } from "../../src/json/index.ts";
 import { answers, checkTurn, historyArguments, outputText } from "../../src/stream/history.ts";
 import { hash } from "../../src/tool/names.ts";
 import { textOf } from "../../src/wire/field.ts";
@@ -51,7 +52,7 @@ export const assistantMessage = (
 
   const extras: Partial<NativeMessage> = reasoning ? reasoningOf(native) : {};
   if (native.extra_content !== undefined) extras.extra_content = native.extra_content;
-  return [Object.assign(message, extras)];
+  return wellFormedTurn([Object.assign(message, extras)]);
 };
 
 /**

@@ -5,7 +5,7 @@ import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isFreeText } from "../../src/schema/rewrites.ts";
-import { wellFormed } from "../../src/json/index.ts";
+import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { answers, checkTurn, historyArguments, outputText, wireId } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
@@ -47,7 +47,7 @@ export const assistantMessage = (turn: Turn): ResponseInputItem[] => {
   }
   // The API rejects reasoning without the item that it led to; a turn that was cut may end with it.
   while (items.at(-1)?.type === "reasoning") items.pop();
-  return items as unknown as ResponseInputItem[];
+  return wellFormedTurn(items as unknown as ResponseInputItem[]);
 };
 
 /**

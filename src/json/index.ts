@@ -10,4 +10,4 @@ export { orderedText } from "./ordered.ts";
 export { exceedsDepth, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";
 export { isHighSurrogate } from "./characters.ts";
-export { wellFormed, wellFormedJson } from "./well-formed.ts";
+export { wellFormed, wellFormedJson, wellFormedTurn } from "./well-formed.ts";

@@ -13,8 +13,24 @@ export function wellFormed<T>(value: T): T {
   return mended === json ? value : (parseJson(mended) as T);
 }
 
-/** @param json from `JSON.stringify`, which writes whole pairs as they are, and a \ud escape only for half of one */
+/**
+ * A copy of the messages of a turn, which came as JSON and may hold images, so they are not written out to look at them.
+ * Ids stay as they are, since results refer to them.
+ */
+export function wellFormedTurn<T>(value: T, key = ""): T {
+  if (typeof value === "string") return (/id$/i.test(key) ? value : value.toWellFormed()) as T;
+  if (Array.isArray(value)) return value.map((inner: unknown) => wellFormedTurn(inner, key)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [name.toWellFormed(), wellFormedTurn(inner, name)]);
+  return Object.fromEntries(entries) as T;
+}
+
+/** A JSON text with whole characters only, written out or escaped; the text itself if it has no others. */
 export function wellFormedJson(json: string): string {
-  if (!json.includes("\\ud")) return json;
-  return json.replaceAll(/\\(?:ud...|.)/g, (escape) => (escape.length > 2 ? "\ufffd" : escape));
+  const text = json.toWellFormed();
+  if (!/\\ud/i.test(text)) return text;
+  // Two halves of one character, half of one, or any other escape, which may be that of a backslash.
+  return text.replaceAll(/\\(?:ud[89ab]..\\ud[c-f]..|ud[89a-f]..|.)/gi, (escape) =>
+    escape.length === 6 ? "\ufffd" : escape,
+  );
 }

@@ -1,5 +1,5 @@
 import { isToolError } from "../errors.ts";
-import { parseJson } from "../json/parse.ts";
+import { parseJson, wellFormedJson } from "../json/index.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import { checkMessages, checkResumeOptions, checkRunOptions } from "./check.ts";
@@ -271,8 +271,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       kind: "input",
       runId: newId("run"),
       ...(inputId !== undefined && { inputId }),
-      // A copy, as the store would return it, so that later changes to the caller's array have no effect.
-      messages: parseJson(textOf(all)) as unknown[],
+      // A copy, as the store would return it, so that later changes to the caller's array have no effect. Half of a
+      // character, as at the end of a text that was shortened, would make providers refuse the conversation for good.
+      messages: parseJson(wellFormedJson(textOf(all))) as unknown[],
       ...(instructions !== undefined && { instructions }),
       ...(behavior !== undefined && { behavior }),
       ...(toolChoice !== undefined && { toolChoice: parseJson(textOf(toolChoice)) }),

@@ -174,9 +174,14 @@ export function outputValue(output: unknown): unknown {
 /**
  * The arguments in a form fit for the history: verbatim if they are the JSON of an object, else as repaired, else
  * wrapped as `{"INVALID_JSON":"…"}`, so that the model sees what it wrote. Servers parse the history again, and many
- * reject the whole request for anything else.
+ * reject the whole request for anything else, also for half a character ("surrogates not allowed",
+ * https://github.com/Aider-AI/aider/issues/3693): it becomes U+FFFD.
  */
 export function historyArguments(call: ToolCall): string {
+  return wellFormedJson(argumentsOf(call));
+}
+
+function argumentsOf(call: ToolCall): string {
   const { argsText, outcome } = call;
   const mayBeTooDeep = !isWithinLimits(outcome) && exceedsDepth(argsText, MAX_DEPTH);
   if (!mayBeTooDeep && isObjectJson(argsText)) return argsText;

@@ -23,7 +23,7 @@ export function textMessages(dialect: TextDialect) {
     // Native calls of a wire are not in the text.
     const others = turn.calls.filter(({ turnIndex }) => turnIndex < TEXT_TURN);
     const content = text === undefined ? rewritten(turn.text, turn.calls) : rewritten(text, others);
-    return content === "" ? [] : [{ role: "assistant", content }];
+    return content === "" ? [] : [{ role: "assistant", content: content.toWellFormed() }];
   }
 
   /** A turn read by another adapter, or put together by hand. */

@@ -66,6 +66,24 @@ describe.each(rows)("$name", ({ adapter, encode }) => {
     expect(() => JSON.stringify([adapter.assistantMessage(turn), adapter.toolResults(turn)])).not.toThrow();
   });
 
+  // Providers refuse it for good: https://github.com/anthropics/claude-code/issues/69927. A pair may be cut with the
+  // stream: https://github.com/elie222/rakazo/issues/416
+  it.each([
+    ["at the end of a text", "Hm \ud83d", undefined],
+    ["in a value", "", '{"a":"\ud83d"}'],
+    ["in a value, escaped", "", '{"id":"\\ud83d","b":["\\uDE00"]}'],
+    ["in a name", "", '{"\\ud83d":1}'],
+  ])("half a character %s does not go back", async (_, text, argsText) => {
+    const { tools } = makeTools();
+    const calls = argsText === undefined ? [] : [{ id: "a", name: "write", argsText }];
+    const { turn } = await run(adapter, iterate([bytesOf({ text, calls, deltaLength: 1000 }, encode)]), { tools });
+    expect(turn.text).toBe(text);
+    const message = JSON.stringify(adapter.assistantMessage(turn));
+    expect(message).toContain("\ufffd");
+    // Neither as it is nor as the escape that a server finds in arguments.
+    expect(message).not.toMatch(/\\ud[89a-f]/i);
+  });
+
   it("whatever the names and values are, they are only that", async () => {
     const names = fc.constantFrom(
       "__proto__",

@@ -40,6 +40,17 @@ it("keys with escapes are what they were all the way, whatever was read before",
   expect(short(all)[2]).toBe(`result(${JSON.stringify(result)})`);
 });
 
+// "The request body is not valid JSON: no low surrogate in string", in each request that follows:
+// https://github.com/anthropics/claude-code/issues/69927
+it("input that was shortened in the middle of a character is said with whole characters", async () => {
+  const model = scripted({ text: "Hello." });
+  const orchestrator = new Orchestrator({ model, store: memoryStore() });
+  const cut = "Hi \u{1f600}".slice(0, 4);
+  await orchestrator.run({ conversationId, messages: [{ role: "user", content: cut }], input: cut });
+  const said = { role: "user", content: "Hi \ufffd" };
+  expect(model.requests[0]!.messages).toEqual([said, said]);
+});
+
 describe("what a model is asked", () => {
   it("are the tools of the mode, the instructions that were given last, and the choice for the first turn only", async () => {
     const edit = counted("edit", { behaviors: ["edit"] });
