@@ -1,6 +1,5 @@
 import type { ParserSink } from "../adapter.ts";
 import { RootScan } from "../json/index.ts";
-import { firstCharOf } from "../stream/arguments.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 
 /** How many characters of arguments are held back; if more come, they are passed on unchanged. */
@@ -15,10 +14,9 @@ export interface HoldingSink extends ParserSink {
 export class HeldCall {
   readonly chunks: ToolChunk[] = [];
   readonly #first: ToolChunk;
-  readonly #root = new RootScan(MAX_DEPTH);
+  readonly #root = new RootScan(Infinity);
   #id: string | null | undefined;
-  /** The length of its arguments, in characters. */
-  length = 0;
+  argsText = "";
 
   constructor(first: ToolChunk) {
     this.#first = first;
@@ -29,7 +27,7 @@ export class HeldCall {
     this.chunks.push(chunk);
     this.#id ||= chunk.id;
     const text = chunk.argsTextDelta ?? "";
-    this.length += text.length;
+    this.argsText += text;
     this.#root.feed(text);
   }
 
@@ -40,17 +38,13 @@ export class HeldCall {
   owns({ turnIndex, callIndex, id, name, argsTextDelta }: ToolChunk): boolean {
     const first = this.#first;
     if (turnIndex !== first.turnIndex || (id && this.#id && id !== this.#id)) return false;
-    if (name && this.#root.state === "closed" && firstCharOf(argsTextDelta ?? "") === OPEN) return false;
+    if (name && this.#root.state === "closed" && argsTextDelta?.trimStart()[0] === "{") return false;
     if (callIndex !== undefined || first.callIndex !== undefined) return callIndex === first.callIndex;
     return !name || name === first.name;
   }
 
   get name(): string | undefined {
     return this.chunks.find(({ name }) => name)?.name ?? undefined;
-  }
-
-  get argsText(): string {
-    return this.chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("");
   }
 
   /** Arguments that came as an object. */
@@ -62,9 +56,6 @@ export class HeldCall {
     return this.chunks.some(({ error, errorType }) => error !== undefined || errorType !== undefined);
   }
 }
-
-const MAX_DEPTH = 1000;
-const OPEN = 123; // "{"
 
 /** A sink in front of another, which sees its calls first. */
 export function holdingSink(

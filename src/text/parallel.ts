@@ -38,7 +38,7 @@ export function expandParallel(
       if (known.size === 0 || !name || known.has(name) || !WRAPPERS.has(name)) return sink.tool(chunk);
       held.push((call = new HeldCall(chunk)));
     }
-    if (call.length > MAX_HELD || call.hasFailed) passOn(call);
+    if (call.argsText.length > MAX_HELD || call.hasFailed) passOn(call);
     else if (chunk.done === true) release(call, true);
   }
 

@@ -141,75 +141,6 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
-  const name = openaiChat.toolName("math.add");
-  const open = '{"a":';
-  const begins = (index?: number, id?: string, args = open) => ({ id, index, function: { name, arguments: args } });
-  const goesOn = (a: number, index?: number, start = "") => ({ index, function: { arguments: `${start}${a}}` } });
-  it.each([
-    ["neither ids nor indexes", [begins(), goesOn(1), begins(), goesOn(5)]],
-    ["one id and one index for all", [begins(0, "0"), goesOn(1, 0), begins(0, "0"), goesOn(5, 0)]],
-    ["one index for all", [begins(0, "0", ""), goesOn(1, 0, open), begins(0, "1", ""), goesOn(5, 0, open)]],
-    ["pieces in turns", [begins(0, "0"), begins(1, "1"), goesOn(1, 0), goesOn(5, 1)]],
-  ])("is made once, where the server sends it in its field with %s", async (_, pieces) => {
-    const deltas = [{ content: call }, ...pieces.map((piece) => ({ tool_calls: [piece] }))];
-    expect(await inputsOf(deltas)).toEqual([{ a: 1 }, { a: 5 }]);
-  });
-
-  const fence = '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```';
-  it("leaves those of the server in their order, where it turns out to be an example", async () => {
-    const pieces = [begins(0, "0"), goesOn(1, 0), begins(1, "1"), goesOn(5, 1)].map((piece) => ({
-      tool_calls: [piece],
-    }));
-    expect(await inputsOf([{ content: fence }, pieces[0]!, { content: " So." }, ...pieces.slice(1)])).toEqual([
-      { a: 1 },
-      { a: 5 },
-    ]);
-  });
-
-  const mark = "\u{ff5c}DSML\u{ff5c}";
-  const parameter = (key: string) => `<${mark}parameter name="${key}" string="false">1</${mark}parameter>`;
-  it.each([
-    ["which are parameters", `${parameter("a")}</${mark}invoke>`, { a: 1 }, "invalid_json"],
-    ["which give a name twice", parameter("a") + parameter("a"), "invalid_json", "invalid_json"],
-    ["which have something else", `${parameter("a")}and`, "invalid_json", "invalid_json"],
-    ["which have no end", parameter("a").slice(0, -3), "invalid_json", "invalid_json"],
-    ["which are only an end", `</${mark}invoke>`, "invalid_json", "invalid_json"],
-  ])("is mended or refused where the server left its arguments as they were, %s", async (_, args, whole, cut) => {
-    for (const index of [0, undefined]) {
-      const pieces = args.match(/[^]{1,7}/g)!.map((piece) => ({ index, function: { arguments: piece } }));
-      const deltas = [{ index, id: "0", function: { name, arguments: "" } }, ...pieces];
-      const said = deltas.map((one) => ({ tool_calls: [one] }));
-      expect([await inputsOf(said), await inputsOf(said, "length")]).toEqual([[whole], [cut]]);
-    }
-  });
-
-  it.each([
-    ["behind a fence", fence, "math.add"],
-    ["behind a call", call, "math.add"],
-    ["of a wrapper", "", "parallel"],
-  ])("leaves arguments whole that are too long to hold back, %s", async (_, content, of) => {
-    const long = "x".repeat(400_000);
-    const args = [`{"a":5,"b":"</${mark}parameter>`, long, long, long, `"}`];
-    const head = { index: 0, function: { name: openaiChat.toolName(of), arguments: "" } };
-    const pieces = args.map((piece) => ({ index: 0, function: { arguments: piece } }));
-    const { calls } = await turnOf([{ content }, ...[head, ...pieces].map((one) => ({ tool_calls: [one] }))]);
-    expect(calls.some(({ argsText }) => argsText === args.join(""))).toBe(true);
-  });
-
-  const wrapped = '{"recipient_name": "functions.math.add", "parameters": {"a": 1}}';
-  it.each([
-    ["has no calls", '{"tool_uses": []}', "unknown_tool"],
-    ["has something else", `{"tool_uses": [${wrapped}, null]}`, "unknown_tool"],
-    ["has no list of them", `{"tool_uses": ${wrapped}}`, "unknown_tool"],
-    ["has one without parameters", `{"tool_uses": [${wrapped}, {"recipient_name": "math.add"}]}`, "unknown_tool"],
-    ["has one of an unknown tool", `{"tool_uses": [${wrapped.replace("add", "sub")}, ${wrapped}]}`, "unknown_tool"],
-    ["is not closed", `{"tool_uses": [${wrapped}]`, "truncated"],
-  ])("is none in a wrapper that %s: %s", async (_, args, code) => {
-    expect(await inputsOf([{ tool_calls: [{ index: 0, function: { name: "parallel", arguments: args } }] }])).toEqual([
-      code,
-    ]);
-  });
-
   it.each([
     ["in a fence", '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```'],
     ["in a list of Python calls", "[math.add(a=1)]"],
@@ -302,6 +233,7 @@ describe("a call that is rescued from the text", () => {
             [adapter, rescueTextCalls(adapter)].map((one) => readPieces(one, [body], tools)),
           );
           expect([name, told(rescued!)]).toEqual([name, told(plain!)]);
+          expect(rescued!.events.map(({ type }) => type)).toEqual(plain!.events.map(({ type }) => type));
           expect(JSON.stringify(adapter.assistantMessage(rescued!.turn))).toBe(
             JSON.stringify(adapter.assistantMessage(plain!.turn)),
           );
@@ -355,5 +287,76 @@ describe("a call that is rescued from the text", () => {
       /There is no notation "xml"; there are hermes,/,
     );
     expect(() => textJson("xml" as never)).toThrow(TypeError);
+  });
+});
+
+describe("a call in the field of a server that also lets text through", () => {
+  const name = openaiChat.toolName("math.add");
+  const open = '{"a":';
+  const begins = (index?: number, id?: string, args = open) => ({ id, index, function: { name, arguments: args } });
+  const goesOn = (a: number, index?: number, start = "") => ({ index, function: { arguments: `${start}${a}}` } });
+  it.each([
+    ["neither ids nor indexes", [begins(), goesOn(1), begins(), goesOn(5)]],
+    ["one id and one index for all", [begins(0, "0"), goesOn(1, 0), begins(0, "0"), goesOn(5, 0)]],
+    ["one index for all", [begins(0, "0", ""), goesOn(1, 0, open), begins(0, "1", ""), goesOn(5, 0, open)]],
+    ["pieces in turns", [begins(0, "0"), begins(1, "1"), goesOn(1, 0), goesOn(5, 1)]],
+  ])("is made once, where it is in the text as well, with %s", async (_, pieces) => {
+    const deltas = [{ content: call }, ...pieces.map((piece) => ({ tool_calls: [piece] }))];
+    expect(await inputsOf(deltas)).toEqual([{ a: 1 }, { a: 5 }]);
+  });
+
+  const fence = '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```';
+  it("keeps its place, where the one in the text turns out to be an example", async () => {
+    const pieces = [begins(0, "0"), goesOn(1, 0), begins(1, "1"), goesOn(5, 1)].map((piece) => ({
+      tool_calls: [piece],
+    }));
+    expect(await inputsOf([{ content: fence }, pieces[0]!, { content: " So." }, ...pieces.slice(1)])).toEqual([
+      { a: 1 },
+      { a: 5 },
+    ]);
+  });
+
+  const mark = "\u{ff5c}DSML\u{ff5c}";
+  const parameter = (key: string) => `<${mark}parameter name="${key}" string="false">1</${mark}parameter>`;
+  it.each([
+    ["which are parameters", `${parameter("a")}</${mark}invoke>`, { a: 1 }, "invalid_json"],
+    ["which give a name twice", parameter("a") + parameter("a"), "invalid_json", "invalid_json"],
+    ["which have something else", `${parameter("a")}and`, "invalid_json", "invalid_json"],
+    ["which have no end", parameter("a").slice(0, -3), "invalid_json", "invalid_json"],
+    ["which are only an end", `</${mark}invoke>`, "invalid_json", "invalid_json"],
+  ])("is mended or refused, where its arguments are as the model wrote them, %s", async (_, args, whole, cut) => {
+    for (const index of [0, undefined]) {
+      const pieces = args.match(/[^]{1,7}/g)!.map((piece) => ({ index, function: { arguments: piece } }));
+      const deltas = [{ index, id: "0", function: { name, arguments: "" } }, ...pieces];
+      const message = deltas.map((one) => ({ tool_calls: [one] }));
+      expect([await inputsOf(message), await inputsOf(message, "length")]).toEqual([[whole], [cut]]);
+    }
+  });
+
+  it.each([
+    ["behind a fence", fence, "math.add"],
+    ["behind a call", call, "math.add"],
+    ["of a wrapper", "", "parallel"],
+  ])("has all of its arguments, where they are too long to hold back, %s", async (_, content, of) => {
+    const long = "x".repeat(400_000);
+    const args = [`{"a":5,"b":"</${mark}parameter>`, long, long, long, `"}`];
+    const head = { index: 0, function: { name: openaiChat.toolName(of), arguments: "" } };
+    const pieces = args.map((piece) => ({ index: 0, function: { arguments: piece } }));
+    const { calls } = await turnOf([{ content }, ...[head, ...pieces].map((one) => ({ tool_calls: [one] }))]);
+    expect(calls.some(({ argsText }) => argsText === args.join(""))).toBe(true);
+  });
+
+  const wrapped = '{"recipient_name": "functions.math.add", "parameters": {"a": 1}}';
+  it.each([
+    ["has no calls", '{"tool_uses": []}', "unknown_tool"],
+    ["has something else", `{"tool_uses": [${wrapped}, null]}`, "unknown_tool"],
+    ["has no list of them", `{"tool_uses": ${wrapped}}`, "unknown_tool"],
+    ["has one without parameters", `{"tool_uses": [${wrapped}, {"recipient_name": "math.add"}]}`, "unknown_tool"],
+    ["has one of an unknown tool", `{"tool_uses": [${wrapped.replace("add", "sub")}, ${wrapped}]}`, "unknown_tool"],
+    ["is not closed", `{"tool_uses": [${wrapped}]`, "truncated"],
+  ])("stays a wrapper that %s: %s", async (_, args, code) => {
+    expect(await inputsOf([{ tool_calls: [{ index: 0, function: { name: "parallel", arguments: args } }] }])).toEqual([
+      code,
+    ]);
   });
 });
