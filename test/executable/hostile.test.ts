@@ -295,7 +295,7 @@ describe("time and the process tree", () => {
     const calling = failure(execute(tool, {}, rest === "yes" ? {} : { signal: gaveUp.signal, progress }));
     expect(await calling).toMatchObject({ code });
     expect(performance.now() - startedAt).toBeLessThan(15_000);
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+    if (onLinux) await soon(() => expect(left()).toEqual([]));
   });
 
   it("leaves-work-behind: nothing of a call outlives it", async () => {
