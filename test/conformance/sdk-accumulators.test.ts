@@ -12,7 +12,7 @@ import { anthropic } from "../../adapters/anthropic/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
-import { jsonIn } from "../../src/json/index.ts";
+import { jsonIn, wellFormedJson } from "../../src/json/index.ts";
 import { defineTool, jsonSchema, ToolUse, type Adapter, type Turn } from "../../src/index.ts";
 import { input, makeTools } from "../promises/support.ts";
 import { cut, diceOf, throws, together, type Dice, type Json } from "./servers/support.ts";
@@ -61,6 +61,15 @@ function expectInputs(turn: Turn, isWell: boolean, inputs: readonly unknown[]): 
     if (outcome instanceof ToolUse) expect(JSON.stringify(outcome.input)).toBe(JSON.stringify(inputs[i]));
     else if (isWell) expect(outcome).toBe("a use");
   });
+}
+
+/** Half a character, in the arguments of a function also an escaped one, goes back as U+FFFD: else providers refuse it. */
+function whole<T>(back: T): T {
+  return JSON.parse(JSON.stringify(back), function (this: Json, key, value: unknown) {
+    if (typeof value !== "string") return value;
+    const isFunction = key === "arguments" && (this["type"] ?? "function_call") === "function_call";
+    return isFunction ? wellFormedJson(value) : value.toWellFormed();
+  }) as T;
 }
 
 function withoutNulls(record: object): object {
@@ -281,7 +290,7 @@ describe("Messages", () => {
         expect(anthropic.container(turn).container).toBe(final.container?.id);
         expect(turn.usage?.raw).toEqual(withoutNulls(final.usage));
         const back = (anthropic.assistantMessage(turn)[0]?.content ?? []) as unknown as Json[];
-        expect(plain(back, turn)).toEqual(plain(takenBack(content, final.stop_reason), turn));
+        expect(plain(back, turn)).toEqual(whole(plain(takenBack(content, final.stop_reason), turn)));
       }),
       { numRuns: 300 },
     ));
@@ -416,7 +425,7 @@ describe("Chat Completions", () => {
           if (made.function_call) inputs.push(jsonIn(made.function_call.arguments));
           // A turn that was refused releases no write.
           expectInputs(turn, !["length", "content_filter"].includes(reason) && !made.refusal, inputs);
-          expect(openaiChat.assistantMessage(turn)).toEqual(messagesOf(made as unknown as Json));
+          expect(openaiChat.assistantMessage(turn)).toEqual(whole(messagesOf(made as unknown as Json)));
         }
       }),
       { numRuns: 300 },
@@ -707,7 +716,7 @@ describe("Responses", () => {
           sent.end === "completed" && refusal === "",
           calls.map((call) => call["input"] ?? jsonIn(call["arguments"] as string)),
         );
-        expect(openaiResponses.assistantMessage(turn)).toEqual(inputItems(final));
+        expect(openaiResponses.assistantMessage(turn)).toEqual(whole(inputItems(final)));
       }),
       { numRuns: 300 },
     ));
