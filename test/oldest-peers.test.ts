@@ -114,6 +114,12 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on a Redis server"), () => 
       expect(events).toEqual(["begin", '{"attempt":2}']);
     });
 
+    it("are refused with a client of redis: this BullMQ would wait for it without a word", () => {
+      const options = { connection: createClient() as never, store: memoryStore() };
+      expect(() => bullmqWorker([look], options)).toThrow(/^bullmqWorker\(\) got a client of redis.*Install BullMQ 6/);
+      expect(() => bullmqExecutor({ tools: [look], ...options })).toThrow(TypeError);
+    });
+
     it("end at the worker when they are given up", async () => {
       const giveUp = new AbortController();
       const outcome = start("given-up")(20_000, giveUp.signal);

@@ -1,3 +1,4 @@
+import * as bullmq from "bullmq";
 import {
   QueueEvents,
   QueueEventsProducer,
@@ -48,10 +49,40 @@ export function placeOf<Options extends BullmqPlace>(options: Options, who: stri
   const ending = { ...connection, retryStrategy: (times: number) => (isEnded ? null : retryStrategy(times)) };
   return {
     queue,
-    place: { connection: isClient(connection) ? connection : ending, ...(prefix !== undefined && { prefix }) },
+    place: {
+      connection: isClient(connection) ? sharedClient(connection, who) : ending,
+      ...(prefix !== undefined && { prefix }),
+    },
     onError: (error: Error) => onError?.(error),
     end: () => void (isEnded = true),
   };
+}
+
+/**
+ * A client as all parts share it. For one of `redis`, each part of BullMQ would make an adapter of its own, which listens
+ * to the client for good, and connects it again if the application has closed it.
+ */
+function sharedClient(connection: ConnectionOptions, who: string): ConnectionOptions {
+  const { defineCommand, sendCommand } = connection as Partial<Client>;
+  if (defineCommand !== undefined || sendCommand === undefined) return connection;
+  if (!("createNodeRedisClient" in bullmq)) {
+    throw new TypeError(
+      `${who}() got a client of redis, which needs a later BullMQ than the installed one. Install BullMQ 6, or pass a client of ioredis or { host, port }.`,
+    );
+  }
+  let adapter = adapters.get(connection);
+  if (adapter === undefined) {
+    adapter = bullmq.createNodeRedisClient(connection).on("error", () => {});
+    adapter.once("close", () => (adapter!.connect = refuse));
+    adapters.set(connection, adapter);
+  }
+  return adapter;
+}
+
+const adapters = new WeakMap<object, bullmq.IRedisClient>();
+
+function refuse(): Promise<never> {
+  return Promise.reject(new Error("Connection is closed."));
 }
 
 /** The same as BullMQ's. */
@@ -75,23 +106,20 @@ export async function answers(
  * nobody listens to would end the process. BullMQ takes all listeners from it, and those of its own from its client.
  */
 export function listened<P extends QueueBase>(part: P, place: { connection: ConnectionOptions }, onError: OnError): P {
-  const own = place.connection as Partial<Client>;
   // BullMQ 6 has a backend that holds the connections, BullMQ 5 has not.
   const { backend = part } = part as unknown as { readonly backend?: unknown };
   const { connection, blockingConnection } = backend as Record<string, Connection | undefined>;
   for (const each of [connection, blockingConnection]) {
-    if (each === undefined) continue;
+    if (each?._client === undefined) continue;
     const { _client: client, removeAllListeners } = each;
     // Events and jobs are waited for with copies of the application's client.
-    const isOurs = !isClient(own) || part instanceof QueueEvents || each === blockingConnection;
+    const isOurs = !isClient(place.connection) || part instanceof QueueEvents || each === blockingConnection;
     each.removeAllListeners = () => {
       // BullMQ leaves copies open (5, if they were never connected), or connects them again (6, if they were lost).
       if (isOurs) {
-        (client.raw ?? client).connect = () => Promise.reject(new Error("Connection is closed."));
-        client.disconnect();
+        (client.raw ?? client).connect = refuse;
+        client.on("error", () => {}).disconnect();
       }
-      // Only a client of ioredis is shared as it is, and fails without being listened to.
-      if (isOurs || own.defineCommand === undefined) client.on("error", () => {});
       return removeAllListeners.call(each).on("error", () => {});
     };
   }
@@ -111,8 +139,10 @@ interface Client extends NodeJS.EventEmitter {
   disconnect(): void;
   /** The client of redis or Bun that BullMQ 6 made it of. */
   readonly raw?: Client;
-  /** Only clients of ioredis have it. */
+  /** Clients of ioredis have it, and BullMQ's adapters. */
   readonly defineCommand?: unknown;
+  /** Clients of ioredis and redis have it. */
+  readonly sendCommand?: unknown;
 }
 
 function isClient(connection: object): boolean {
@@ -124,8 +154,8 @@ export async function hangUp(part: QueueBase): Promise<void> {
   if (!(await settlesWithin(HANG_UP_MS, part.close()))) void part.disconnect().catch(() => {});
   // Where a server has never answered, one fails, or the other waits for it. What owns the connection does neither: its
   // name in BullMQ 6, or in 5.
-  const { backend, connection } = part as unknown as Record<string, { close(force: true): Promise<void> }>;
-  void (backend ?? connection)!.close(true).catch(() => {});
+  const { backend, connection } = part as unknown as Record<string, { close(force: true): Promise<void> } | undefined>;
+  void (backend ?? connection)?.close(true).catch(() => {});
 }
 
 export const HANG_UP_MS = 2_000;

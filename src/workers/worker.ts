@@ -153,7 +153,7 @@ function endRetriesWithClose(worker: Worker): () => void {
           pending.add(reject);
           void work()
             .then(resolve, (error: unknown) => {
-              reject(worker.closing && messageOf(error) === "Connection is closed." ? new Error(CLOSED) : error);
+              reject(worker.closing && ENDED.test(messageOf(error)) ? new Error(CLOSED) : error);
             })
             .finally(() => pending.delete(reject));
         }),
@@ -166,6 +166,8 @@ function endRetriesWithClose(worker: Worker): () => void {
 }
 
 const CLOSED = "It has closed.";
+/** What clients of ioredis and of redis say once they have ended. */
+const ENDED = /^(?:Connection is closed\.|The client is closed)$/;
 
 /** The error as the queue keeps it, and whether it retries. */
 function failureOf(error: unknown): Error {

@@ -338,6 +338,21 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       const { call } = callers(toolsAt(file), { connection: node });
       expect(await call("look", { ms: 1 })).toMatchObject({ status: "completed" });
     });
+
+    it("listens once to a client of redis that all share, and does not connect it again once it is closed", async () => {
+      const client = createClient({ url: server.url });
+      await client.connect();
+      const twice = ["a", "b"].map(() => {
+        const { close } = work(toolsAt(file), { connection: client });
+        return { ...callers(toolsAt(file), { connection: client }), close };
+      });
+      expect(await twice[0]!.call("look", { ms: 1 })).toMatchObject({ status: "completed" });
+      await twice[0]!.close();
+      expect(["ready", "error", "end"].map((event) => client.listenerCount(event))).toEqual([1, 1, 1]);
+      await client.close();
+      await Promise.all(twice.flatMap(({ executor, close }) => [executor.close(), close()]));
+      expect(client.isOpen).toBe(false);
+    });
   });
 
   describe("values are the same there as here", () => {
