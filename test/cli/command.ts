@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import { temporary } from "../temporary.ts";
 
-// Each of them starts processes, on machines that may have much else to do.
 const root = resolve(import.meta.dirname, "../..");
 export const main = join(root, "src/cli/main.ts");
 

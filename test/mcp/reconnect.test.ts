@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mcpTools, type McpClient } from "../../src/mcp/index.ts";
 import { execute, failure, oldServer } from "./support.ts";
+import { soon } from "../soon.ts";
 
 /** A server with sessions, which forgets them when it is restarted. */
 async function startServer() {
@@ -237,11 +238,11 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
     whenCalled(() => mayAnswer);
     const first = execute(pay, { n: 1 });
-    await vi.waitFor(() => expect(calls).toHaveLength(1));
+    await soon(() => expect(calls).toHaveLength(1));
     whenCalled(async () => {});
     restart();
     const second = execute(pay, { n: 2 });
-    await vi.waitFor(() => expect(sent.mock.settledResults[1]).toMatchObject({ type: "rejected" }));
+    await soon(() => expect(sent.mock.settledResults[1]).toMatchObject({ type: "rejected" }));
     answer();
     expect(await Promise.all([first, second])).toEqual(["paid 1", "paid 2"]);
     expect(reconnect).toHaveBeenCalledOnce();
@@ -256,7 +257,7 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     const sent = vi.spyOn(client, "callTool");
     restart();
     const waiting = [execute(pay, { n: 1 })];
-    await vi.waitFor(() => expect(reconnect).toHaveBeenCalled());
+    await soon(() => expect(reconnect).toHaveBeenCalled());
     waiting.push(execute(pay, { n: 2 }));
     expect(await failure(execute(pay, { n: 3 }, { signal: AbortSignal.timeout(10) }))).toMatchObject({
       code: "aborted",
