@@ -24,6 +24,7 @@ export class HeldCall {
   }
 
   add(chunk: ToolChunk): void {
+    if (this.#isCopy(chunk)) chunk = { ...chunk, argsTextDelta: undefined };
     this.chunks.push(chunk);
     this.#id ||= chunk.id;
     const text = chunk.argsTextDelta ?? "";
@@ -33,14 +34,22 @@ export class HeldCall {
 
   /**
    * Whether a chunk belongs to this call: by its index, or else by its id and name. As in the router, a name with
-   * arguments begins another call once this one's are closed: some servers send no labels, or the same for all.
+   * arguments begins another call once this one's are closed: some servers send no labels, or the same for all. Not if
+   * it only repeats this one; without labels, calls that come whole may be equal.
    */
-  owns({ turnIndex, callIndex, id, name, argsTextDelta }: ToolChunk): boolean {
+  owns(chunk: ToolChunk): boolean {
+    const { turnIndex, callIndex, id, name, argsTextDelta } = chunk;
     const first = this.#first;
     if (turnIndex !== first.turnIndex || (id && this.#id && id !== this.#id)) return false;
-    if (name && this.#root.state === "closed" && argsTextDelta?.trimStart()[0] === "{") return false;
+    const isBare = !this.#id && callIndex === undefined && this.chunks.length === 1;
+    const begins = this.#root.state === "closed" && argsTextDelta?.trimStart()[0] === "{";
+    if (name && begins && (isBare || name !== this.name || !this.#isCopy(chunk))) return false;
     if (callIndex !== undefined || first.callIndex !== undefined) return callIndex === first.callIndex;
     return !name || name === first.name;
+  }
+
+  #isCopy({ argsTextDelta }: ToolChunk): boolean {
+    return this.#root.state === "closed" && argsTextDelta === this.argsText;
   }
 
   get name(): string | undefined {

@@ -305,6 +305,33 @@ describe("a call in the field of a server that also lets text through", () => {
     expect(await inputsOf(deltas)).toEqual([{ a: 1 }, { a: 5 }]);
   });
 
+  // As gateways do that cut a response into chunks: https://github.com/QuantumNous/new-api/issues/6223
+  it.each([
+    ["whole", 0],
+    ["in pieces", 5],
+  ])("is made once, where the server repeats it, which it has sent %s", async (_, cut) => {
+    const repeated = (tool: string, args: string) => {
+      const head = { index: 0, id: "0", function: { name: tool, arguments: args.slice(0, cut || Infinity) } };
+      const rest = { index: 0, function: { arguments: args.slice(cut || Infinity) } };
+      const again = { index: 0, id: "0", function: { name: tool, arguments: args } };
+      return [head, rest, again].map((piece) => ({ tool_calls: [piece] }));
+    };
+    expect(await inputsOf([{ content: call }, ...repeated(name, '{"a":1}')])).toEqual([{ a: 1 }]);
+    const uses = '{"tool_uses": [{"recipient_name": "functions.math.add", "parameters": {"a": 1}}]}';
+    expect(await inputsOf(repeated("parallel", uses))).toEqual([{ a: 1 }]);
+  });
+
+  it("is made as often as the server sends it, where its calls have neither ids nor indexes", async () => {
+    const whole = { tool_calls: [begins(undefined, undefined, '{"a":1}')] };
+    expect(await inputsOf([{ content: call }, whole, whole])).toEqual([{ a: 1 }, { a: 1 }]);
+  });
+
+  it("is not the call of another tool, though that has its id, its index and its arguments", async () => {
+    const other = { index: 0, id: "0", function: { name: "math.sub", arguments: '{"a":1}' } };
+    const deltas = [begins(0, "0", '{"a":1}'), other].map((piece) => ({ tool_calls: [piece] }));
+    expect(await inputsOf([{ content: call }, ...deltas])).toEqual([{ a: 1 }, "unknown_tool"]);
+  });
+
   const fence = '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```';
   it("keeps its place, where the one in the text turns out to be an example", async () => {
     const pieces = [begins(0, "0"), goesOn(1, 0), begins(1, "1"), goesOn(5, 1)].map((piece) => ({
