@@ -112,8 +112,10 @@ function responsePart(call: FailedCall, response: Record<string, unknown>): Goog
 function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
   // The record has arguments that came whole; the API takes back only an object.
   const whole = part.functionCall?.args;
-  const isTooLarge = call.outcome instanceof ToolCallError && call.outcome.code === "too_large";
-  const args = isTooLarge ? {} : isRecord(whole) ? whole : call.input;
+  const code = call.outcome instanceof ToolCallError ? call.outcome.code : undefined;
+  // Those of an unknown tool may be too large as well: `input` has none then.
+  const isWhole = isRecord(whole) && code !== "unknown_tool";
+  const args = code === "too_large" ? {} : isWhole ? whole : call.input;
   const signature = textOf(part.thoughtSignature) ?? textOf(call.metadata["thoughtSignature"]);
   return {
     ...besideCall(part),

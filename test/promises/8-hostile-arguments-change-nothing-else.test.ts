@@ -2,6 +2,7 @@
 import * as fc from "../fast-check.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { ToolCallError, ToolUse } from "../../src/index.ts";
+import { exceedsDepth } from "../../src/json/index.ts";
 import { bytesOf, makeTools, rows, run } from "./support.ts";
 import { iterate } from "../iterate.ts";
 
@@ -64,6 +65,15 @@ describe.each(rows)("$name", ({ adapter, encode }) => {
     if (bad instanceof ToolUse) expect(JSON.stringify(turn.calls[1]!.input)).toBe(JSON.stringify(bad.input));
     // And nobody stumbles over it when it goes back.
     expect(() => JSON.stringify([adapter.assistantMessage(turn), adapter.toolResults(turn)])).not.toThrow();
+  });
+
+  it("nor do those of an unknown tool that nest very deeply", async () => {
+    const { tools } = makeTools();
+    const calls = [{ id: "a", name: "nobody", argsText: deep(5000) }];
+    const { turn } = await run(adapter, iterate([bytesOf({ calls, deltaLength: 1000 }, encode)]), { tools });
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toEqual(["unknown_tool"]);
+    const history = JSON.stringify([adapter.assistantMessage(turn), adapter.toolResults(turn)]);
+    expect(exceedsDepth(history, 200)).toBe(false);
   });
 
   // Providers refuse it for good: https://github.com/anthropics/claude-code/issues/69927. A pair may be cut with the
