@@ -173,13 +173,18 @@ function withoutLost(messages: MessageParam[]): MessageParam[] {
     return called.has(block.id);
   };
   const isOrphan = (block: ContentBlockParam) => callerOf(block) !== undefined && !called.has(callerOf(block));
+  // A program that has not ended, or its call: what still needs the container.
+  const isWaiting = (block: ContentBlockParam) =>
+    callerOf(block) !== undefined || (isServerCall(block) && !answered.has(block.id));
   return messages.flatMap((message): MessageParam[] => {
     const { content } = message;
     if (!Array.isArray(content)) return [message];
     const kept = content.filter(goesBack);
     if (kept.length === content.length && !kept.some(isOrphan)) return [message];
     const left = withoutLastThinking(kept).map((block) => (isOrphan(block) ? withoutCaller(block) : block));
-    return left.length === 0 ? [] : [withoutContainer({ ...message, content: left } as MessageParam)];
+    if (left.length === 0) return [];
+    const mended = { ...message, content: left } as MessageParam;
+    return [left.some(isWaiting) ? mended : withoutContainer(mended)];
   });
 }
 

@@ -361,6 +361,19 @@ describe("what only one provider wants", () => {
       model(said),
       user,
     ]);
+    // The program that waits still needs its container.
+    const container = "container_1";
+    const program = { ...search, id: "srvtoolu_2", name: "code_execution" as const };
+    const called = { ...use, caller: { ...caller, tool_id: "srvtoolu_2" } };
+    for (const waiting of [
+      [program, called],
+      [program, use],
+    ])
+      expect(pair([user, { ...model(found, ...waiting), container } as never, results])).toEqual([
+        user,
+        { ...model(...waiting), container },
+        results,
+      ]);
     const direct = model({ ...use, caller: { type: "direct" } });
     expect(pair([user, direct, results])).toEqual([user, direct, results]);
   });
