@@ -236,8 +236,13 @@ describe.each(readers.map(({ adapter }) => adapter))("the results of $name", (ad
     expect(() => adapter.toolResult(given as never, "22")).toThrow(/toolResult\(\) takes the use of a call/);
   });
 
-  it.each([["Promise"], ["Map"], ["Response"]])("hold no %s, of which the model would be told {}", (name) => {
-    const outputs: Record<string, object> = { Promise: Promise.resolve(22), Map: new Map(), Response: new Response() };
+  it.each([["Promise"], ["Map"], ["Response"], ["Buffer"]])("hold no %s, for which JSON has no form", (name) => {
+    const outputs: Record<string, object> = {
+      Promise: Promise.resolve(22),
+      Map: new Map(),
+      Response: new Response(),
+      Buffer: Buffer.from("hi"),
+    };
     const use = defineTool({ name: "ask", inputSchema: jsonSchema({ type: "object" }) }).use({});
     const message = `the output holds an instance of ${name}, for which JSON has no form`;
     expect(() => adapter.toolResult(use, outputs[name])).toThrow(new TypeError(message));

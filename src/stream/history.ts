@@ -156,12 +156,14 @@ export function outputText(output: unknown): string {
   if (typeof output === "string") return output.toWellFormed();
   const text = JSON.stringify(output) ?? "null";
   // Nothing else is what JSON makes of them; looking at every value takes many times as long.
-  if (/\{(\}|"0":)/.test(text)) JSON.stringify(output, refuseEmptied);
+  if (/\{(\}|"0":|"type":"Buffer")/.test(text)) JSON.stringify(output, refuseEmptied);
   return wellFormedJson(text);
 }
 
-function refuseEmptied(_key: string, value: unknown): unknown {
-  if (isEmptied(value)) throw new TypeError(`the output holds ${emptiedMessage(value)}`);
+function refuseEmptied(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  // A Buffer's toJSON() returns a list of its bytes.
+  const item = ArrayBuffer.isView(this[key]) && typeof value !== "string" ? this[key] : value;
+  if (isEmptied(item)) throw new TypeError(`the output holds ${emptiedMessage(item)}`);
   return value;
 }
 

@@ -482,6 +482,7 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
     ],
     [{ cities: [new Map([["Oslo", 21]])] }, "the output holds an instance of Map, for which JSON has no form"],
     [{ page: 1, png: new Uint8Array([1]) }, "the output holds an instance of Uint8Array, for which JSON has no form"],
+    [{ page: 1, png: Buffer.from("hi") }, "the output holds an instance of Buffer, for which JSON has no form"],
   ])("tells of an output that JSON cannot say, and has the results of the other calls: %o", async (output, why) => {
     const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
