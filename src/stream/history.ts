@@ -121,15 +121,14 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
 }
 
 /**
- * What the model is told of an output.
+ * What the model is told of an output, for {@link outputText}.
  *
- * @throws what `toModelOutput` throws; TypeError if JSON keeps nothing of it (a Response, a Map) or it is bytes
+ * @throws what `toModelOutput` throws
  */
 export function modelOutput(tool: Tool, output: unknown): unknown {
   // What the caller answers instead of a handler is meant as it is.
   const result = tool.mode === "internal" && tool.toModelOutput ? tool.toModelOutput(output) : output;
   if (result instanceof Promise) result.catch(() => {}); // nobody else handles its rejection
-  if (isEmptied(result)) throw new TypeError(`it is ${emptiedMessage(result)}`);
   return result;
 }
 
@@ -162,7 +161,7 @@ export function outputText(output: unknown): string {
 
 function refuseEmptied(this: Record<string, unknown>, key: string, value: unknown): unknown {
   // A Buffer's toJSON() returns a list of its bytes.
-  const item = ArrayBuffer.isView(this[key]) && typeof value !== "string" ? this[key] : value;
+  const item = ArrayBuffer.isView(this[key]) && typeof value === "object" ? this[key] : value;
   if (isEmptied(item)) throw new TypeError(`the output holds ${emptiedMessage(item)}`);
   return value;
 }

@@ -471,11 +471,11 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
 
   it.each<[unknown, string]>([
     [{ rows: 10n }, "Do not know how to serialize a BigInt"],
-    [new Response("{}"), "it is an instance of Response, for which JSON has no form"],
-    [new Map([["a", 1]]), "it is an instance of Map, for which JSON has no form"],
-    [new Uint8Array([1]), "it is an instance of Uint8Array, for which JSON has no form"],
-    [Buffer.from("hi"), "it is an instance of Buffer, for which JSON has no form"],
-    [new ArrayBuffer(8), "it is an instance of ArrayBuffer, for which JSON has no form"],
+    [new Response("{}"), "the output holds an instance of Response, for which JSON has no form"],
+    [new Map([["a", 1]]), "the output holds an instance of Map, for which JSON has no form"],
+    [new Uint8Array([1]), "the output holds an instance of Uint8Array, for which JSON has no form"],
+    [Buffer.from("hi"), "the output holds an instance of Buffer, for which JSON has no form"],
+    [new ArrayBuffer(8), "the output holds an instance of ArrayBuffer, for which JSON has no form"],
     [
       { city: "Oslo", celsius: Promise.resolve(21) },
       "the output holds an instance of Promise, for which JSON has no form",
