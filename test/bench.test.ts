@@ -237,7 +237,6 @@ describe("the peers of the benchmark", () => {
   // They are installed by `npm run bench`, not with the library.
   it.skipIf(!isInstalled()).each(PEER_WIRES)(
     "come to the same calls, where `npm run bench` has installed them: %s",
-    { timeout: 60_000 },
     async (wire) => {
       const { peers, failures } = await loadPeers(undefined, wire);
       expect(failures).toEqual([]);
@@ -374,7 +373,7 @@ describe("the report of the benchmark", () => {
     expect(wholePlan().jobs.every(({ rounds }) => rounds.runs >= 9)).toBe(true);
   });
 
-  it("bundles what an app imports, and imports it in a process", { timeout: 60_000 }, () => {
+  it("bundles what an app imports, and imports it in a process", () => {
     const [nothing, ours, ...others] = measureImports(1, false);
     expect(others).toEqual([]);
     expect(nothing!.packages).toEqual([]);
@@ -386,14 +385,14 @@ describe("the report of the benchmark", () => {
     expect(ours!.ms).toBeGreaterThan(nothing!.ms);
   });
 
-  it("says of a quick run that it is one", { timeout: 60_000 }, async () => {
+  it("says of a quick run that it is one", async () => {
     const main = join(import.meta.dirname, "../bench/main.ts");
     const args = [main, "--quick", "--no-peers", "--only", "w7 google event"];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     expect(stdout).toContain("Smaller is faster. A quick run: too short to be exact.\n");
   });
 
-  it("prints rows for machines", { timeout: 60_000 }, async () => {
+  it("prints rows for machines", async () => {
     const main = join(import.meta.dirname, "../bench/main.ts");
     const args = [main, "--quick", "--json", "--no-peers", "--only", "w1 200 b google"];
     const { stdout } = await promisify(execFile)(process.execPath, args);

@@ -9,7 +9,7 @@ describe("memory", () => {
   /** Below the smallest object that could be left of a stream, above what the heap's size wavers by. */
   const NOTHING = 24;
 
-  it("keeps nothing of 100,000 streams that have ended", { timeout: 120_000 }, () => {
+  it("keeps nothing of 100,000 streams that have ended", () => {
     const { streams, watched, alive, bytesPerStream } = measureEnded(100_000);
     expect(streams).toBe(100_000);
     expect(watched).toBeGreaterThan(30_000);
@@ -17,11 +17,11 @@ describe("memory", () => {
     expect(bytesPerStream).toBeLessThan(NOTHING);
   });
 
-  it("would see one small object that is kept of every stream", { timeout: 60_000 }, () => {
+  it("would see one small object that is kept of every stream", () => {
     expect(measureEnded(20_000, { leak: true }).bytesPerStream).toBeGreaterThan(NOTHING);
   });
 
-  it("takes of an open stream no more than a few times its bytes", { timeout: 60_000 }, () => {
+  it("takes of an open stream no more than a few times its bytes", () => {
     for (const { wire, row, bytes } of measureOpen(50)) expect(bytes, `${wire}, ${row}`).toBeLessThan(64 * 1024);
   });
 });

@@ -17,7 +17,7 @@ const elsewhere = `import { registerHooks } from "node:module";
   registerHooks({ resolve: (name, context, next) => sources[name] ? next(root + sources[name], context)
     : next(name, /^[\\w@]/.test(name) ? { ...context, parentURL: root } : context) });`;
 
-it("the first program of the README runs in Node as it stands, without a compiler", { timeout: 60_000 }, async () => {
+it("the first program of the README runs in Node as it stands, without a compiler", async () => {
   const server = await serveReplay({ adapters: [openaiChat], fixtures: fixturesDir });
   onTestFinished(() => server.close());
   const program = join(temporary(), "index.mts");

@@ -33,7 +33,7 @@ describe("on a real runtime", () => {
   for (const [runtime, command] of Object.entries(runtimes)) {
     const missing = [command, ...(runtime === "webkit" ? ["xvfb-run"] : [])].find((needed) => !isThere(needed));
     const title = `${runtime} does what Node does${missing === undefined ? "" : ` (no ${missing} was found in PATH)`}`;
-    it.skipIf(missing !== undefined)(title, { timeout: 60_000 }, async () => {
+    it.skipIf(missing !== undefined)(title, async () => {
       const page = await pageServer();
       const fixtures = join(root, "fixtures");
       const server = await serveReplay({

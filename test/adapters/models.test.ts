@@ -24,6 +24,7 @@ import { replayModel, summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "../endpoint.ts";
 import { fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
+import { soon } from "../soon.ts";
 
 const adapters = [openaiChat, openaiResponses, anthropic, google, googleInteractions, cohere];
 
@@ -182,7 +183,7 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
         tools: sharedTools,
         signal: abort.signal,
       });
-      slow.delayMs = leave === "before the answer" ? 60_000 : 0;
+      slow.delayMs = leave === "before the answer" ? 600_000 : 0;
       if (leave === "before the answer") setTimeout(() => abort.abort(), 50);
       for await (const event of turn) {
         if (event.type === "error") break;
@@ -694,7 +695,7 @@ async function slowServer(wire: string) {
       state.delayMs = ms;
     },
     async closed() {
-      await expect.poll(() => open.size).toBe(0);
+      await soon(() => expect(open.size).toBe(0));
     },
     end() {
       provider.closeAllConnections();

@@ -58,7 +58,7 @@ function start(wire: string, more: readonly string[] = [], env: NodeJS.ProcessEn
   };
 }
 
-describe.each(["openai", "anthropic"])("the chat, with %s", { timeout: 60_000 }, (wire) => {
+describe.each(["openai", "anthropic"])("the chat, with %s", (wire) => {
   it("goes on where it was killed, and where it was left", async () => {
     const first = start(wire);
     await first.answer("> ", " "); // nothing is said, so it asks again

@@ -305,7 +305,7 @@ describe("a run that is waited for", () => {
     expect(await waiting).toMatchObject({ status: "completed", content: "Done." });
   });
 
-  it("is given up when the store fails again and again", { timeout: 60_000 }, async () => {
+  it("is given up when the store fails again and again", async () => {
     vi.useFakeTimers();
     try {
       const model = scripted({ calls: [{ name: "ask" }] });

@@ -21,6 +21,7 @@ import { ToolRegistry } from "../../src/tool/registry.ts";
 import type { ToolDefinition } from "../../src/tool/tool.ts";
 import { toolList } from "../../src/tool/tool-set.ts";
 import { counted, external, heldTurn, scripted, short } from "./script.ts";
+import { soon } from "../soon.ts";
 
 const conversationId = "c1";
 
@@ -406,7 +407,7 @@ describe("run()", () => {
     const model = scripted({ text: "Hi" });
     const running = new Orchestrator({ model, store: slow }).run({ conversationId: "c", input: "Go" });
     const other = new Orchestrator({ model, store });
-    await expect.poll(() => codeOf(other.resume("c"))).toBe("run_busy");
+    await soon(async () => expect(await codeOf(other.resume("c"))).toBe("run_busy"));
     const leave = new AbortController();
     leave.abort();
     let isSubscribed = false;

@@ -240,9 +240,6 @@ describe("a marker that is written about", () => {
 /** Pieces of so many characters, begun at each offset, split a text at every place. */
 const PIECES = [11, 199];
 
-/** A long text is read some hundred times. */
-const timeout = 120_000;
-
 describe.each(textAdapters.map(({ adapter }) => adapter as TextAdapter))("$name", (adapter) => {
   it.each(fixtureNames(adapter.name))(
     "%s, as text, is the same character by character and at every split",
@@ -259,7 +256,6 @@ describe.each(textAdapters.map(({ adapter }) => adapter as TextAdapter))("$name"
         }
       }
     },
-    timeout,
   );
 
   // A list without marks is text because of what follows it in its line: cut before that, nothing tells it from a call.
@@ -278,6 +274,5 @@ describe.each(textAdapters.map(({ adapter }) => adapter as TextAdapter))("$name"
         expect(cut.filter((input) => !whole.includes(input))).toEqual([]);
       }
     },
-    timeout,
   );
 });

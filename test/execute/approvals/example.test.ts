@@ -59,7 +59,7 @@ const books = (state: string) => {
 
 const REQUESTED = /approval requested (apr_\w+): Refund 12\.50 for order A-1007\?/;
 
-describe("examples/approval", { timeout: 60_000 }, () => {
+describe("examples/approval", () => {
   it("survives kill -9 between request and decision: restart, approve, undo", async () => {
     const state = join(folder, "terminal");
     const first = start("main.ts", "--state", state);
