@@ -214,7 +214,7 @@ it("a process that has lost its run goes on to see it through", async () => {
   const silent = () => {
     wire.isCut = true;
     asked.resolve();
-    return { calls, pauseMs: 60_000 };
+    return { calls, pauseMs: 600_000 };
   };
   const sleepy = process(store, silent, { text: "Done." });
   const other = process(inner, { calls });

@@ -144,7 +144,7 @@ describe("events are gap-free", () => {
         return found as never;
       },
     };
-    const approvals = new ApprovalService({ store: slow, pollMs: 60_000 });
+    const approvals = new ApprovalService({ store: slow, pollMs: Infinity });
     const all: AsyncGenerator<ApprovalEvent>[] = [];
     const nexts: Promise<IteratorResult<ApprovalEvent>>[] = [];
     const subscribe = async () => {

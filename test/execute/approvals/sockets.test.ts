@@ -416,7 +416,7 @@ describe("WebSocket abuse", () => {
   });
 
   it('"slow reader (bounded buffer, then close 1013)"', async () => {
-    await restart({ maxBufferedBytes: 65_536, closeMs: 60_000 });
+    await restart({ maxBufferedBytes: 65_536, closeMs: 600_000 });
     const slow = await rawClient();
     slow.pause();
     const [peer] = server.sockets.clients;
