@@ -818,7 +818,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
 
     it("a write that never came into the queue is looked for, and not put there", async () => {
       const tool = toolsAt(file).find(({ name }) => name === "book")!;
-      const { tools, close } = bullmqTools([tool], { ...place(), pollMs: 60_000 });
+      const { tools, close } = bullmqTools([tool], { ...place(), pollMs: 600_000 });
       cleanUps.push(close);
       work([tool]);
       const context = { runId: "run", invocationId: "i", idempotencyKey: "run/i", attempt: 2 };
@@ -830,7 +830,7 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
 
     it("a write that has ended and was removed is heard of by who goes on with it, though the event comes later", async () => {
       const tool = toolsAt(file).find(({ name }) => name === "book")!;
-      const { tools, close } = bullmqTools([tool], { ...place(), pollMs: 60_000 });
+      const { tools, close } = bullmqTools([tool], { ...place(), pollMs: 600_000 });
       cleanUps.push(close);
       const jobs = admin();
       await jobs.waitUntilReady();
@@ -891,50 +891,44 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
     });
 
-    it("a process ends when it has closed caller and worker, though Redis is lost, or was never there", async () => {
-      const ended = ["is lost", "was never there"].map(async (how) => {
-        const own = await startRedis();
-        if (how === "was never there") await own.stop();
-        const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port), "0"]);
-        cleanUps.push(() => child.kill("SIGKILL"));
-        await once(child, "message");
-        await own.stop();
+    /** With the newest BullMQ, and with the oldest. */
+    const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
+    /** With options, and with a client of ioredis that is the process's own. */
+    const ways = versions.flatMap((execArgv) => [[], ["ioredis"]].map((client) => ({ execArgv, client })));
+
+    /** Starts a process with caller and worker. It is ready; what it gives closes both, and says how the process ends. */
+    async function startClosing(port: number, { ms = 0, client = [] as string[], execArgv = [] as string[] } = {}) {
+      const args = [String(port), String(ms), ...client];
+      const child = fork(join(import.meta.dirname, "close-child.ts"), args, { execArgv });
+      cleanUps.push(() => child.kill("SIGKILL"));
+      await once(child, "message");
+      return () => {
         const exit = once(child, "exit");
         child.send("close");
         return exit;
-      });
-      expect(await Promise.all(ended)).toEqual([
-        [0, null],
-        [0, null],
-      ]);
+      };
+    }
+
+    it("a process ends when it has closed caller and worker, though Redis is lost, or was never there, also with BullMQ 5", async () => {
+      const [own, gone] = await Promise.all([startRedis(), startRedis()]);
+      await gone.stop();
+      const ended = ways.map(async (way) => (await startClosing(gone.port, way))());
+      const close = await startClosing(own.port);
+      await own.stop();
+      ended.push(close());
+      expect(await Promise.all(ended)).toEqual(ended.map(() => [0, null]));
     });
 
-    it.each([
-      ["options", []],
-      ["its own client of ioredis", ["ioredis"]],
-    ])(
-      "a process with %s ends when Redis is lost while it closes and a job runs, also with BullMQ 5 (taskforcesh/bullmq#2430)",
-      async (_, client) => {
-        const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
-        const ended = versions.map(async (execArgv) => {
-          const own = await startRedis();
-          const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port), "2000", ...client], {
-            execArgv,
-          });
-          cleanUps.push(() => child.kill("SIGKILL"));
-          await once(child, "message");
-          const exit = once(child, "exit");
-          child.send("close");
-          await wait(500);
-          await own.stop();
-          return exit;
-        });
-        expect(await Promise.all(ended)).toEqual([
-          [0, null],
-          [0, null],
-        ]);
-      },
-    );
+    it("a process ends when Redis is lost while it closes and a job runs, also with BullMQ 5 (taskforcesh/bullmq#2430)", async () => {
+      const ended = ways.map(async (way) => {
+        const own = await startRedis();
+        const exit = (await startClosing(own.port, { ms: 2_000, ...way }))();
+        await wait(500);
+        await own.stop();
+        return exit;
+      });
+      expect(await Promise.all(ended)).toEqual(ways.map(() => [0, null]));
+    });
 
     it("a process that closes while it connects ends as it should, also with BullMQ 5", async () => {
       // It has connected, and waits for BullMQ's own question for the version to be answered.
@@ -951,53 +945,18 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       }).listen(0, "127.0.0.1");
       cleanUps.push(() => far.close());
       await once(far, "listening");
-      const args = [String((far.address() as AddressInfo).port), "0"];
-      const execArgv = ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")];
-      const child = fork(join(import.meta.dirname, "close-child.ts"), args, { execArgv });
-      cleanUps.push(() => child.kill("SIGKILL"));
-      await once(child, "message");
-      const ended = once(child, "exit");
-      child.send("close");
-      expect(await ended).toEqual([0, null]);
+      const close = await startClosing((far.address() as AddressInfo).port, { execArgv: versions[1] });
+      expect(await close()).toEqual([0, null]);
     });
 
     it("a process that closes while it tries again to connect ends as it should, also with BullMQ 5", async () => {
       const gone = await startRedis();
       await gone.stop();
-      const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
-      const children = versions.map((execArgv) =>
-        fork(join(import.meta.dirname, "close-child.ts"), [String(gone.port), "0"], { execArgv }),
-      );
-      cleanUps.push(() => children.forEach((child) => child.kill("SIGKILL")));
-      await Promise.all(children.map((child) => once(child, "message")));
+      const closes = await Promise.all(versions.map((execArgv) => startClosing(gone.port, { execArgv })));
       // Each was refused at first; from now on it is connected, and never answered.
       const mute = createServer((near) => void near.on("error", () => {})).listen(gone.port, "127.0.0.1");
       cleanUps.push(() => mute.close());
-      const ended = children.map((child) => once(child, "exit"));
-      for (const child of children) child.send("close");
-      expect(await Promise.all(ended)).toEqual([
-        [0, null],
-        [0, null],
-      ]);
-    });
-
-    it("a process with its own client of ioredis ends when it has closed, though Redis was never there, also with BullMQ 5", async () => {
-      const gone = await startRedis();
-      await gone.stop();
-      const versions = [[], ["--import", join(import.meta.dirname, "oldest-bullmq-child.ts")]];
-      const ended = versions.map(async (execArgv) => {
-        const args = [String(gone.port), "0", "ioredis"];
-        const child = fork(join(import.meta.dirname, "close-child.ts"), args, { execArgv });
-        cleanUps.push(() => child.kill("SIGKILL"));
-        await once(child, "message");
-        const exit = once(child, "exit");
-        child.send("close");
-        return exit;
-      });
-      expect(await Promise.all(ended)).toEqual([
-        [0, null],
-        [0, null],
-      ]);
+      expect(await Promise.all(closes.map((close) => close()))).toEqual(versions.map(() => [0, null]));
     });
 
     it("a worker that has closed leaves no copy of a client of redis that connects again", async () => {
