@@ -64,7 +64,7 @@ function expectInputs(turn: Turn, isWell: boolean, inputs: readonly unknown[]): 
 }
 
 /** Half a character, in the arguments of a function also an escaped one, goes back as U+FFFD: else providers refuse it. */
-function whole<T>(back: T): T {
+function mended<T>(back: T): T {
   return JSON.parse(JSON.stringify(back), function (this: Json, key, value: unknown) {
     if (typeof value !== "string") return value;
     const isFunction = key === "arguments" && (this["type"] ?? "function_call") === "function_call";
@@ -290,7 +290,7 @@ describe("Messages", () => {
         expect(anthropic.container(turn).container).toBe(final.container?.id);
         expect(turn.usage?.raw).toEqual(withoutNulls(final.usage));
         const back = (anthropic.assistantMessage(turn)[0]?.content ?? []) as unknown as Json[];
-        expect(plain(back, turn)).toEqual(whole(plain(takenBack(content, final.stop_reason), turn)));
+        expect(plain(back, turn)).toEqual(mended(plain(takenBack(content, final.stop_reason), turn)));
       }),
       { numRuns: 300 },
     ));
@@ -425,7 +425,7 @@ describe("Chat Completions", () => {
           if (made.function_call) inputs.push(jsonIn(made.function_call.arguments));
           // A turn that was refused releases no write.
           expectInputs(turn, !["length", "content_filter"].includes(reason) && !made.refusal, inputs);
-          expect(openaiChat.assistantMessage(turn)).toEqual(whole(messagesOf(made as unknown as Json)));
+          expect(openaiChat.assistantMessage(turn)).toEqual(mended(messagesOf(made as unknown as Json)));
         }
       }),
       { numRuns: 300 },
@@ -716,7 +716,7 @@ describe("Responses", () => {
           sent.end === "completed" && refusal === "",
           calls.map((call) => call["input"] ?? jsonIn(call["arguments"] as string)),
         );
-        expect(openaiResponses.assistantMessage(turn)).toEqual(whole(inputItems(final)));
+        expect(openaiResponses.assistantMessage(turn)).toEqual(mended(inputItems(final)));
       }),
       { numRuns: 300 },
     ));
