@@ -152,8 +152,8 @@ function isClient(connection: object): boolean {
 /** Closes a connection, or cuts it if its server does not answer. Errors while closing are ignored. */
 export async function hangUp(part: QueueBase): Promise<void> {
   if (!(await settlesWithin(HANG_UP_MS, part.close()))) void part.disconnect().catch(() => {});
-  // Where a server has never answered, one fails, or the other waits for it. What owns the connection does neither: its
-  // name in BullMQ 6, or in 5.
+  // Both may wait for a server that has never answered, or fail. What owns the connection (`backend` in BullMQ 6,
+  // `connection` in 5) cuts it all the same.
   const { backend, connection } = part as unknown as Record<string, { close(force: true): Promise<void> } | undefined>;
   void (backend ?? connection)?.close(true).catch(() => {});
 }

@@ -135,9 +135,9 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
 /**
  * BullMQ 5 repeats at once, and forever, what a connection that has ended cannot say of a job when its worker closes:
  * nothing else would run in this process. It gives up, as BullMQ 6 does, if it is told of any other error. Both wait, with
- * timers, for what the application's own client keeps until it is connected again.
+ * timers, for commands that the application's own client keeps until it is connected again.
  *
- * @returns ends all of that
+ * @returns gives up what is still being repeated or waited for
  */
 function endRetriesWithClose(worker: Worker): () => void {
   const bullmq = worker as unknown as { retryIfFailed(work: () => Promise<unknown>, options: unknown): unknown };
