@@ -86,10 +86,6 @@ export function differ(a: string | null | undefined, b: string | null | undefine
   return Boolean(a) && Boolean(b) && a !== b;
 }
 
-export function itemTypeOf(eventType: string): string {
-  return eventType.startsWith("response.custom_tool_call_input") ? "custom_tool_call" : "function_call";
-}
-
 /** Keeps the first name, and returns it if it is new. */
 export function keepName(item: Item, name: string | null | undefined): string | undefined {
   return item.name === undefined ? (item.name = textOf(name)) : undefined;

@@ -19,7 +19,6 @@ import {
   isSame,
   isSpoken,
   isTorn,
-  itemTypeOf,
   keepName,
   nativeItem,
   noteWrapped,
@@ -139,8 +138,9 @@ export class ResponsesParser implements Parser<unknown> {
     // Deltas first: they are most of the stream.
     switch (type) {
       case "response.function_call_arguments.delta":
+        return this.#onInput(this.#callOf(event, "function_call"), "function_call", event.delta);
       case "response.custom_tool_call_input.delta":
-        return this.#onInput(this.#callOf(event, itemTypeOf(type)), itemTypeOf(type), event.delta);
+        return this.#onInput(this.#callOf(event, "custom_tool_call"), "custom_tool_call", event.delta);
       case "response.output_text.delta":
         return this.#speech.text(this.#spoken(event, "message"), event.content_index, event.delta);
       case "response.reasoning_text.delta":
@@ -157,9 +157,9 @@ export class ResponsesParser implements Parser<unknown> {
       case "response.content_part.added":
         return this.#onPart(event);
       case "response.function_call_arguments.done":
-        return this.#onInputDone(type, event, event.arguments);
+        return this.#onInputDone("function_call", event, event.arguments);
       case "response.custom_tool_call_input.done":
-        return this.#onInputDone(type, event, event.input);
+        return this.#onInputDone("custom_tool_call", event, event.input);
       case "response.output_item.done":
         return this.#onDone(event);
 
@@ -326,10 +326,9 @@ export class ResponsesParser implements Parser<unknown> {
 
   /** The whole input again: all of it is new if no piece came before (LM Studio). */
   #onInputDone(type: string, event: WireEvent, whole: unknown): void {
-    const callType = itemTypeOf(type);
-    const untold = typeof whole === "string" ? this.#items.untold(event, callType, whole) : undefined;
-    const item = untold?.item ?? this.#callOf(event, callType);
-    if (!isCall(item.wire) || item.done || noteWrapped(item, callType) || (untold !== undefined && item.isTold)) return;
+    const untold = typeof whole === "string" ? this.#items.untold(event, type, whole) : undefined;
+    const item = untold?.item ?? this.#callOf(event, type);
+    if (!isCall(item.wire) || item.done || noteWrapped(item, type) || (untold !== undefined && item.isTold)) return;
     // By its index it belongs to one call, by its id to another: the end of each decides.
     const named = this.#items.named(event.item_id);
     if (named !== undefined && named !== item && isCall(named.wire)) return;
