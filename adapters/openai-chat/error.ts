@@ -8,9 +8,11 @@ export function isError(error: unknown): error is WireError | string {
 }
 
 /** Whether an event is itself an error, not wrapped in a field. */
-export function isBareError({ object, choices, message, detail, errors, error_message: said }: WireEvent): boolean {
-  if (object === "error") return true;
-  if (textOf(said) !== undefined && !choices?.length) return true;
+export function isBareError(event: WireEvent): boolean {
+  const { object, choices } = event;
+  if (object === "error" || choices?.length) return object === "error";
+  const { message, detail, errors, error_message: said } = event;
+  if (textOf(said) !== undefined) return true;
   return isNothing(choices) && (textOf(message) ?? errorText(detail) ?? errorText(errors)) !== undefined;
 }
 

@@ -159,7 +159,7 @@ export class ChatParser implements Parser<WireEvent | string> {
         }
         whole ||= isWhole;
         this.#readChoice(choice);
-        saysCalls ||= finishReasonOf(textOf(choice.finish_reason) ?? "") === "tool-use";
+        saysCalls ||= isWhole && finishReasonOf(textOf(choice.finish_reason) ?? "") === "tool-use";
         error ??= choice.error ?? undefined;
       }
     }
@@ -294,6 +294,7 @@ export class ChatParser implements Parser<WireEvent | string> {
    * (https://api-docs.deepseek.com/guides/thinking_mode). In a whole message only fields that no delta had count.
    */
   #reasoning(message: WireMessage, whole: boolean): boolean {
+    if (!hasReasoning(message)) return false;
     const { native } = this;
     let delta = "";
     for (const field of REASONING_TEXTS) {
@@ -403,6 +404,13 @@ const AFTER_THOUGHT = /^()(?:<\/thought>)?(.*)$/s;
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text", "thinking"] as const;
 const REASONING_SEALS = ["reasoning_opaque", "reasoning_signature", "thinking_signature"] as const;
 const REASONING_PARTS = ["reasoning_details", "thinking_blocks"] as const;
+const REASONING = new Set<string>([...REASONING_TEXTS, ...REASONING_SEALS, ...REASONING_PARTS]);
+
+/** A delta has one or two fields: to look at those costs less than to ask for each that it might have. */
+function hasReasoning(delta: WireMessage): boolean {
+  for (const field in delta) if (REASONING.has(field)) return true;
+  return false;
+}
 
 const NO_FINISH =
   "The stream ended before the provider ended the turn: it has a usage, but no finish_reason. If all streams of this server end so, read its bytes, as asResponse() gives them: their [DONE] is an end.";
