@@ -483,6 +483,7 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
     [{ cities: [new Map([["Oslo", 21]])] }, "the output holds an instance of Map, for which JSON has no form"],
     [{ page: 1, png: new Uint8Array([1]) }, "the output holds an instance of Uint8Array, for which JSON has no form"],
     [{ page: 1, png: Buffer.from("hi") }, "the output holds an instance of Buffer, for which JSON has no form"],
+    [{ toJSON: () => [new Map()] }, "the output holds an instance of Map, for which JSON has no form"],
   ])("tells of an output that JSON cannot say, and has the results of the other calls: %o", async (output, why) => {
     const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
@@ -492,7 +493,7 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
   });
 
   it("sends objects that are empty, and those that look like bytes", async () => {
-    const output = { none: {}, cities: [{ 0: "Oslo" }, {}, Object.create(null) as object] };
+    const output = { none: {}, at: new Date(0), toJSON: 1, cities: [{ 0: "Oslo" }, {}, Object.create(null) as object] };
     const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
     expect(JSON.stringify(adapter.toolResults(turn)).replaceAll("\\", "")).toContain(JSON.stringify(output));
