@@ -1,4 +1,5 @@
 import { isOffered } from "../execute/gate.ts";
+import { wellFormed } from "../json/index.ts";
 import { copyJson } from "../schema/json.ts";
 import type { ToolChoice } from "../tool/choice.ts";
 import { toolList } from "../tool/tool-set.ts";
@@ -54,12 +55,14 @@ export async function prepareTurn(
   const { model: asked = model, messages = trimmed, tools: offered = step.tools } = change;
   const { instructions = step.instructions, toolChoice = step.toolChoice, stop } = change;
   const name = messages === trimmed ? selected : "prepareStep().messages";
+  const sent = paired(messages, model, name);
   return {
     stop,
     model: asked,
-    messages: paired(messages, model, name),
+    // What is stored has no halves of characters; what a hook has shortened may.
+    messages: all === said ? sent : wellFormed(sent),
     tools: toolList(offered),
-    instructions,
+    instructions: instructions?.toWellFormed(),
     toolChoice,
   };
 }

@@ -11,7 +11,7 @@ import { ToolExecutor } from "../../src/execute/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { loadRecording } from "../../src/replay/index.ts";
 import { Checkpoint, readRun } from "../../src/run/checkpoint.ts";
-import { Orchestrator } from "../../src/run/index.ts";
+import { Orchestrator, type OrchestratorOptions } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { defineTool } from "../../src/tool/tool.ts";
@@ -49,6 +49,25 @@ it("input that was shortened in the middle of a character is said with whole cha
   await orchestrator.run({ conversationId, messages: [{ role: "user", content: cut }], input: cut });
   const said = { role: "user", content: "Hi \ufffd" };
   expect(model.requests[0]!.messages).toEqual([said, said]);
+});
+
+it("instructions, and messages that trim or prepareStep shortened, have whole characters", async () => {
+  const cut = "Hi \u{1f600}".slice(0, 4);
+  const shortened = <Message>(messages: readonly Message[]) =>
+    messages.map((message) => ({ ...message, content: cut }));
+  const hooks: readonly Pick<OrchestratorOptions, "trim" | "prepareStep">[] = [
+    { trim: shortened },
+    { prepareStep: ({ messages }) => ({ messages: shortened(messages) }) },
+    { prepareStep: ({ messages }) => ({ messages: shortened(messages), instructions: cut }) },
+  ];
+  for (const hook of hooks) {
+    const model = scripted({ text: "Hello." });
+    await new Orchestrator({ model, store: memoryStore(), ...hook }).run({ input, instructions: cut });
+    expect(model.requests[0]).toMatchObject({
+      messages: [{ role: "user", content: "Hi \ufffd" }],
+      instructions: "Hi \ufffd",
+    });
+  }
 });
 
 describe("what a model is asked", () => {
