@@ -78,17 +78,28 @@ function isGiven(value: unknown): boolean {
  *   (https://github.com/openai/openai-agents-js/issues/425): only what came after the provider's own last item is new.
  * - Without storage the API cannot find a reasoning item that has only an id
  *   (https://github.com/anomalyco/opencode/issues/7724): `include: ["reasoning.encrypted_content"]` asks for more.
+ * - What came with an id behind reasoning is refused without it ("provided without its required 'reasoning' item",
+ *   https://github.com/openai/openai-dotnet/issues/1050): behind reasoning that is left out, and where a history that was
+ *   trimmed begins with the model, messages and calls go without ids, and hosted calls, which need theirs, are left out.
  */
 function inputOf(
   messages: readonly ResponseInputItem[],
-  { conversation: kept, store }: ResponsesModelParams,
+  { conversation: kept, previous_response_id: previous, store }: ResponsesModelParams,
 ): ResponseInputItem[] {
   if (isGiven(kept)) {
     const last = messages.findLastIndex((item) => PAIRING.parts(item).isModels && hasId(item));
     // A result with an id belongs to a call that the provider has run.
     return messages.slice(last + 1).filter((item) => PAIRING.parts(item).results === undefined || !hasId(item));
   }
-  return store === false ? messages.filter((item) => item.type !== "reasoning" || hasContent(item)) : [...messages];
+  let lacksReasoning = !isGiven(previous);
+  return messages.flatMap((item) => {
+    if (item.type === "reasoning") lacksReasoning = store === false && !hasContent(item);
+    else lacksReasoning &&= PAIRING.parts(item).isModels;
+    if (!lacksReasoning) return [item];
+    const { type = "", id: _, ...rest } = item as { type?: string; id?: unknown };
+    if (type === "message" || isCall({ type })) return [{ type, ...rest } as ResponseInputItem];
+    return /^reasoning$|_call(_output)?$/.test(type) ? [] : [item];
+  });
 }
 
 function hasId(item: ResponseInputItem): boolean {

@@ -583,6 +583,36 @@ describe("the history at the provider: openai responses", () => {
     expect(await sentFor({ store: false }, history)).toEqual([user, encrypted, open, call, output]);
     expect(await sentFor({}, history)).toEqual(history);
   });
+
+  // "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'."
+  it("refers to nothing that led to items of which the reasoning is not sent", async () => {
+    const said = {
+      type: "message" as const,
+      id: "msg_1",
+      role: "assistant" as const,
+      status: "completed" as const,
+      content: [{ type: "output_text" as const, text: "Ok.", annotations: [] }],
+    };
+    const search = { type: "web_search_call" as const, id: "ws_1", status: "completed" as const } as never;
+    const shot = { type: "computer_call_output" as const, call_id: "c", output: {} } as never;
+    const reference = { type: "item_reference" as const, id: "cmp_1" };
+    const withoutId = ({ id: _, ...item }: typeof call | typeof said) => item;
+    const [sentCall, sentText] = [call, said].map(withoutId);
+    // A history that was trimmed within a turn:
+    expect(await sentFor({}, [reference, search, shot, call, output, said, user])).toEqual([
+      reference,
+      sentCall,
+      output,
+      said,
+      user,
+    ]);
+    expect(await sentFor({}, [call, reasoning, said, user])).toEqual([sentCall, reasoning, said, user]);
+    expect(await sentFor({}, [user, search, call, output, said])).toEqual([user, search, call, output, said]);
+    expect(await sentFor({ previous_response_id: "resp_1" }, [shot])).toEqual([shot]);
+    const history = [user, said, reasoning, search, call, output, reasoning, said, user, said];
+    expect(await sentFor({ store: false }, history)).toEqual([user, said, sentCall, output, sentText, user, said]);
+    expect(await sentFor({}, history)).toEqual(history);
+  });
 });
 
 describe("roles that have to alternate: openai chat", () => {
