@@ -4,6 +4,8 @@ import { ApprovalService, type ApprovalServiceOptions } from "../../src/execute/
 import { ToolExecutor, type Outcome, type ToolEvent, type ToolExecutorOptions } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 
+export { until } from "../soon.ts";
+
 export type Options = Partial<ToolExecutorOptions>;
 
 /** An executor over a store in memory, and what it told. */
@@ -84,9 +86,4 @@ export function failing(store: Store, fails: (verb: "get" | "put", key: string) 
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** Waits until it is so. */
-export async function until(isSo: () => unknown): Promise<void> {
-  while (!(await isSo())) await sleep(2);
 }

@@ -5,6 +5,7 @@ import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Tool } from "../../src/tool/tool.ts";
+import { until } from "../soon.ts";
 import { counted, external, scripted, type ScriptedTurn } from "./script.ts";
 
 const conversationId = "long";
@@ -189,7 +190,7 @@ describe("a long conversation", () => {
     rows = 0;
     const waiting = orchestrator.waitAndResume(conversationId);
     for (const [at, { id: toolCallId }] of calls.entries()) {
-      while (waits <= at) await new Promise((resolve) => setTimeout(resolve, 2));
+      await until(() => waits > at);
       expect(rows).toBe((at + 1) * 102);
       await orchestrator.provideToolResult(conversationId, { toolCallId, result: 1 });
     }

@@ -21,7 +21,7 @@ import { ToolRegistry } from "../../src/tool/registry.ts";
 import type { ToolDefinition } from "../../src/tool/tool.ts";
 import { toolList } from "../../src/tool/tool-set.ts";
 import { counted, external, heldTurn, scripted, short } from "./script.ts";
-import { soon } from "../soon.ts";
+import { soon, until } from "../soon.ts";
 
 const conversationId = "c1";
 
@@ -267,9 +267,7 @@ describe("run()", () => {
     const other = new Orchestrator({ ...options, model: scripted({ text: "Done." }), store });
     const goOn = () => other.run({ conversationId, input: "Never mind", whenOpen: "cancel" });
     let code = "run_busy";
-    for (; code === "run_busy"; await new Promise((resolve) => setTimeout(resolve, 20))) {
-      if (isDead) code = await codeOf(goOn());
-    }
+    await until(async () => isDead && (code = await codeOf(goOn())) !== "run_busy");
     expect(code).toBe("resolved");
     expect(begun).toBe(1);
     // By who says so first: the run, or the executor when the lease of the action is over, too.
@@ -1070,8 +1068,7 @@ describe("stream()", () => {
     const orchestrator = new Orchestrator({ model, tools, store: { ...store, subscribe } });
     const { pendingToolCalls } = await orchestrator.stream({ conversationId, input: "Go" }).result;
     const waiting = orchestrator.waitAndResume(conversationId);
-    do await new Promise((resolve) => setTimeout(resolve, 30));
-    while (listening === 0);
+    await until(() => listening > 0);
     await orchestrator.provideToolResult(conversationId, { toolCallId: pendingToolCalls[0]!.id, result: 1 });
     expect(await waiting).toMatchObject({ status: "completed" });
     expect(listening).toBe(0);

@@ -11,6 +11,7 @@ import {
 } from "../../../src/execute/approvals/index.ts";
 import { memoryStore } from "../../../src/store/index.ts";
 import { misread } from "../../misread.ts";
+import { until } from "../../soon.ts";
 import { timersOf } from "../timers.ts";
 import { ask, authenticate, ORIGIN, tenantService } from "./socket-server.ts";
 
@@ -48,7 +49,7 @@ function post(body: unknown, headers: Record<string, string> = {}): Promise<Resp
 const approve = (id: string) => ({ type: "approval.decide", request_id: id, decision: "approve" });
 
 /** Reads events until one of this type; then lets go. */
-async function readEvents(response: Response, until: (message: ServerMessage, id: string) => boolean) {
+async function readEvents(response: Response, isLast: (message: ServerMessage, id: string) => boolean) {
   const events: { id: string; message: ServerMessage }[] = [];
   let text = "";
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream() as never) as ReadableStream<string>) {
@@ -536,7 +537,7 @@ describe("behind a real server", () => {
       "approval.decided",
     ]);
     leave.abort();
-    while (subscriptions > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => subscriptions === 0);
   });
 
   function answer(request: IncomingMessage): Promise<Response> {

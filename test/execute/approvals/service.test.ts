@@ -12,7 +12,7 @@ import {
 import type { ApprovalAsk, ApprovalServiceOptions, ServerMessage } from "../../../src/execute/approvals/index.ts";
 import { memoryStore, storeKey, type Store } from "../../../src/store/index.ts";
 import { defineTool } from "../../../src/tool/tool.ts";
-import { soon } from "../../soon.ts";
+import { soon, until } from "../../soon.ts";
 
 const refund = defineTool({
   name: "refund_order",
@@ -624,7 +624,7 @@ describe("keeping", () => {
     const open = await approvals.request(ask({ invocationId: "0.1" }));
     await approvals.decide(id, { decision: "approve" });
     expect((await approvals.request(ask())).id).toBe(id);
-    while ((await approvals.get(id)) !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(async () => (await approvals.get(id)) === undefined);
     expect(await approvals.list()).toMatchObject([{ id: open.id, status: "pending" }]);
     expect(await codeOf(approvals.decide(id, { decision: "deny" }))).toBe("approval_not_found");
     // Soon nothing leads there any more either.
