@@ -67,7 +67,7 @@ async function readEvents(response: Response, isLast: (message: ServerMessage, i
       const message = JSON.parse(fields["data"]) as ServerMessage;
       expect(fields["event"]).toBe(message.type);
       events.push({ id: fields["id"]!, message });
-      if (until(message, fields["id"]!)) return events;
+      if (isLast(message, fields["id"]!)) return events;
     }
   }
   return events;
