@@ -222,9 +222,9 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
 
   #result(all: boolean): Received {
     const batch = this.#batch;
-    const from = this.#next;
     if (!all) return { value: batch[this.#next++]!, done: false };
+    // Whoever takes lists takes nothing else, so all of it is left.
     this.#next = batch.length;
-    return { value: from === 0 ? batch : batch.slice(from), done: false };
+    return { value: batch, done: false };
   }
 }
