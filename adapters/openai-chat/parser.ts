@@ -212,7 +212,8 @@ export class ChatParser implements Parser<WireEvent | string> {
     const { extra_content: extra } = message;
     const google = extra?.google;
     const isMarked = google?.thought === true;
-    if (message.content) this.#content(message.content, reasoned, told, isMarked);
+    const content = spoken(message.content);
+    if (content) this.#content(content, reasoned, told, isMarked);
     this.#refusal(message.refusal, told);
     const { tool_calls: calls } = message;
     const { provider_specific_fields: fields } = message;
@@ -251,13 +252,13 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#sink.refusal(text);
   }
 
-  #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean, told: Told, isMarked: boolean): void {
+  #content(content: string | readonly WirePart[], reasoned: boolean, told: Told, isMarked: boolean): void {
     if (typeof content === "string") {
       const answer = isMarked || this.#inThought ? this.#answerOf(content, isMarked, reasoned) : content;
       if (!told.text) this.#speak(answer);
     }
     if (!Array.isArray(content)) return;
-    for (const part of content as readonly WirePart[]) {
+    for (const part of content) {
       if (!isObject(part) || (isThought(part) ? told.reasoning : told.text)) continue;
       mergePart((this.native.content ??= []), part);
       if (isThought(part)) {
@@ -298,7 +299,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const { native } = this;
     let delta = "";
     for (const field of REASONING_TEXTS) {
-      const said = message[field];
+      const said = spoken(message[field]);
       // Envoy's gateway has an object there: https://github.com/envoyproxy/ai-gateway/pull/1222
       if (isObject(said)) delta ||= partText(said);
       if (typeof said !== "string" || (whole && native[field] !== undefined)) continue;
@@ -410,6 +411,11 @@ const REASONING = new Set<string>([...REASONING_TEXTS, ...REASONING_SEALS, ...RE
 function hasReasoning(delta: WireMessage): boolean {
   for (const field in delta) if (REASONING.has(field)) return true;
   return false;
+}
+
+/** Workers AI sends a text that reads as a number as one: https://github.com/cloudflare/ai/issues/651 */
+function spoken<T>(said: T | number): T | string {
+  return typeof said === "number" ? String(said) : said;
 }
 
 const NO_FINISH =

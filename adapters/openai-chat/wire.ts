@@ -44,7 +44,7 @@ export interface WireChoice {
 }
 
 export interface WireMessage {
-  readonly content?: string | readonly WirePart[] | null;
+  readonly content?: string | number | readonly WirePart[] | null;
   readonly refusal?: string | null;
   /** DeepSeek, Kimi, Qwen and older vLLM. */
   readonly reasoning_content?: string | WirePart | null;

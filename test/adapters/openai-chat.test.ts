@@ -715,6 +715,20 @@ describe("openaiChat.parser()", () => {
     expect(turn.native).toEqual({ reasoning: "Hm!", reasoning_content: "Hm!" });
   });
 
+  // Workers AI: https://github.com/cloudflare/ai/issues/651
+  it("takes a number for the text that it is written as, also as bytes", async () => {
+    const pieces = [
+      delta({ reasoning_content: 7 }),
+      ...["[", 0, "]: $", 0.005].map((content) => delta({ content })),
+      end,
+    ];
+    const lines = pieces.map((piece) => `data: ${JSON.stringify(piece)}\n\n`).join("");
+    for (const turn of [await read(pieces), await openaiChat.read(new Response(lines)).done()]) {
+      expect(turn).toMatchObject({ reasoning: "7", text: "[0]: $0.005", native: { reasoning_content: "7" } });
+    }
+    expect((await read([{ choices: [{ message: { content: 42 }, finish_reason: "stop" }] }])).text).toBe("42");
+  });
+
   // https://github.com/envoyproxy/ai-gateway/pull/1222
   it("says reasoning that comes as an object", async () => {
     const pieces = [{ text: "Hm" }, { text: "!" }, { signature: "c2ln" }];
