@@ -38,8 +38,12 @@ export function safeToolName(rules: NameRules): (name: string) => string {
  * `functions.f`, with Kimi's count behind it (`functions.f:0`), Gemini `default_api:f`. Behind gateways, any of them
  * speaks any wire. https://github.com/tontinton/maki/pull/518, https://github.com/tya5/reyn/pull/1992,
  * https://github.com/google-gemini/cookbook/issues/1374
+ *
+ * Servers may leave something behind it of what else their model wrote: tags that close what it never opened
+ * (`f</arg_value>`), or gpt-oss's tokens (`f<|channel|>commentary`). If that may hold the arguments, the name is none.
+ * https://github.com/fw-ai-external/python-sdk/issues/119, https://github.com/vercel/ai/issues/10202
  */
-export const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
+export const namespaced = /^(?:(?:functions|default_api)[.:])?([^<]+?)(?::\d+)?(?:<\|[^{]*|(?:<\/\w+>)*)$/;
 
 /** 32 bits of FNV-1a over the UTF-16 units: short and the same everywhere; guards against accidents only. */
 export function hash(text: string): number {

@@ -28,25 +28,43 @@ function outcomes(events: readonly StreamEvent[]): unknown[] {
 
 const called = (before: string) => [{ name: "get_weather", given: input, repaired: [["name", before]] }];
 
-// https://github.com/tontinton/maki/pull/518, https://github.com/google-gemini/cookbook/issues/1374
-describe.each(["functions.get_weather", "functions.get_weather:0", "default_api:get_weather"])(
-  "a call of %s, as models write it",
-  (name) => {
-    it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [rescueTextCalls(openaiChat)]])(
-      "is one of the tool: $name",
-      async (adapter) => {
-        const calls = [{ id: "call_0", name, argsText: JSON.stringify(input) }];
-        const body = wires[adapter.name as Wire]({ text: "", calls, deltaLength: 7 }).join("");
-        const events: StreamEvent[] = [];
-        for await (const event of adapter.read(new Response(body), { tools })) events.push(event);
-        expect(outcomes(events)).toEqual(called(name));
-      },
-    );
+// https://github.com/tontinton/maki/pull/518, https://github.com/google-gemini/cookbook/issues/1374,
+// https://github.com/fw-ai-external/python-sdk/issues/119
+describe.each([
+  "functions.get_weather",
+  "functions.get_weather:0",
+  "default_api:get_weather",
+  "get_weather</arg_value>",
+  "functions.get_weather</arg_value></tool_call>",
+  "get_weather<|channel|>commentary",
+])("a call of %s, as models write it", (name) => {
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [rescueTextCalls(openaiChat)]])(
+    "is one of the tool: $name",
+    async (adapter) => {
+      const calls = [{ id: "call_0", name, argsText: JSON.stringify(input) }];
+      const body = wires[adapter.name as Wire]({ text: "", calls, deltaLength: 7 }).join("");
+      const events: StreamEvent[] = [];
+      for await (const event of adapter.read(new Response(body), { tools })) events.push(event);
+      // On Chat Completions, such tokens are never part of a name.
+      const isBare = name.includes("<|") && adapter.name === "openai-chat";
+      expect(outcomes(events)).toEqual(isBare ? [{ name: "get_weather", given: input, repaired: [] }] : called(name));
+    },
+  );
 
-    it("is one of the tool in a text", () => {
-      const text = `<tool_call>${JSON.stringify({ name, arguments: input })}</tool_call>`;
-      expect(outcomes(textJson("hermes").parse(text, { tools }))).toEqual(called(name));
-    });
+  it("is one of the tool in a text", () => {
+    const text = `<tool_call>${JSON.stringify({ name, arguments: input })}</tool_call>`;
+    expect(outcomes(textJson("hermes").parse(text, { tools }))).toEqual(called(name));
+  });
+});
+
+// https://github.com/zai-org/GLM-5/issues/84
+it.each(["get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value>", 'get_weather<|message|>{"city":"Oslo"}'])(
+  "a call of %s is none, since its arguments are in its name",
+  async (name) => {
+    const calls = [{ id: "call_0", name, argsText: "{}" }];
+    const body = wires.anthropic({ text: "", calls, deltaLength: 7 }).join("");
+    const { calls: said } = await anthropic.read(new Response(body), { tools }).done();
+    expect(said.map(({ outcome }) => outcome)).toMatchObject([{ code: "unknown_tool" }]);
   },
 );
 
