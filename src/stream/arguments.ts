@@ -343,14 +343,17 @@ export class Arguments {
     return "";
   }
 
-  /** A copy that came in pieces. */
+  /** A copy that came in pieces, or copies in one: https://github.com/Soju06/codex-lb/issues/284 */
   #copied(text: string): unknown {
-    const half = text.slice(text.length / 2);
-    const value = half + half === text ? jsonIn(half) : undefined;
-    if (value === undefined) return undefined;
-    this.note("resend", text);
-    this.#replace(half);
-    return value;
+    for (const times of [2, 3]) {
+      const part = text.slice(0, text.length / times);
+      const value = part.repeat(times) === text ? jsonIn(part) : undefined;
+      if (value === undefined) continue;
+      this.note("resend", text);
+      this.#replace(part);
+      return value;
+    }
+    return undefined;
   }
 
   /** Whether `next` repeats what came, perhaps encoded as a JSON string. */

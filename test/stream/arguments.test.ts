@@ -56,6 +56,7 @@ describe("what the pieces come to", () => {
       ["resend"],
     ],
     ["a copy in pieces", [...halves, ...halves], JSON.parse(long), ["resend"]],
+    ["copies in one piece", [long + long + long], JSON.parse(long), ["resend"]],
     ["a copy, encoded once more", [...halves, JSON.stringify(long)], JSON.parse(long), ["resend"]],
     ["other arguments, encoded once more", ['{"a":1}', JSON.stringify('{"a":2}')], TRUNCATED, []],
     ["snapshots", ['{"a"', '{"a":"b', '{"a":"bc"}'], { a: "bc" }, ["snapshot"]],
