@@ -1,3 +1,4 @@
+import type { FinishReason } from "../../src/stream/events.ts";
 import { finishReasons } from "../../src/stream/finish-reason.ts";
 
 /** https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons */
@@ -12,10 +13,20 @@ export const finishReasonOf = finishReasons({
   max_tokens: "length",
   model_context_window_exceeded: "length",
   refusal: "refusal",
+  // Chat Completions' words: gateways translate only some (service/convert.go of https://github.com/QuantumNous/new-api).
+  stop: "stop",
+  tool_calls: "tool-use",
+  function_call: "tool-use",
+  length: "length",
+  content_filter: "content-filter",
 });
 
 /**
- * Stop reasons after which the last block may be partial. A refusal, too, can interrupt what the model is writing:
+ * Whether the last block may be partial. A refusal, too, can interrupt what the model is writing:
  * https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
  */
-export const CUT_REASONS: ReadonlySet<unknown> = new Set(["max_tokens", "model_context_window_exceeded", "refusal"]);
+export function isCut(stopReason: string | null | undefined): boolean {
+  return CUTS.has(finishReasonOf(stopReason ?? ""));
+}
+
+const CUTS: ReadonlySet<FinishReason> = new Set(["length", "refusal", "content-filter"]);

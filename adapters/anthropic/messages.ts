@@ -7,7 +7,7 @@ import type { Turn } from "../../src/stream/events.ts";
 import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { answers, checkTurn, historyInput, onlySaid, outputText, wireId } from "../../src/stream/history.ts";
-import { CUT_REASONS } from "./finish.ts";
+import { isCut } from "./finish.ts";
 import type { AnthropicRecord, BlockRecord, MessageRecord } from "./wire.ts";
 import { toolName } from "./schema.ts";
 
@@ -99,7 +99,7 @@ function goesBack(
   const { stopReason, replaced } = message;
   // What a gateway gave up is not part of the conversation; its calls stay only because each of them has a result.
   if (replaced) return false;
-  const wasCut = stopReason === null || CUT_REASONS.has(stopReason);
+  const wasCut = stopReason === null || isCut(stopReason);
   switch (block.type) {
     case "text":
       return isSaid(block["text"]);

@@ -5,7 +5,7 @@ import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
 import { argumentsObject, argumentsText, errorText, isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
-import { CUT_REASONS, finishReasonOf } from "./finish.ts";
+import { finishReasonOf, isCut } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
 import { isServerCall, ServerCalls } from "./server-calls.ts";
 import { UsageSum } from "./usage.ts";
@@ -156,7 +156,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   #startContent(next?: WireBlock, index = 0): void {
     const { content, stop_reason: reason } = this.#start ?? {};
     if (!Array.isArray(content) || this.#message!.blocks.length > 0) return;
-    const last = CUT_REASONS.has(reason) ? content.length - 1 : -1;
+    const last = isCut(reason) ? content.length - 1 : -1;
     const end = next !== undefined && isSameBlock(content[index], next) ? index : undefined;
     content.slice(0, end).forEach((block: WireBlock, at) => this.#wholeBlock(block, at === last));
   }
@@ -389,7 +389,7 @@ export class AnthropicParser implements Parser<ParserInput> {
    * does not: more of a block may follow it.
    */
   #endOpenBlocks(): void {
-    if (CUT_REASONS.has(this.#message?.stopReason)) return;
+    if (isCut(this.#message?.stopReason)) return;
     for (const block of this.#open.values()) this.#endBlock(block);
     this.#open.clear();
   }

@@ -338,14 +338,14 @@ describe("reading", () => {
     );
   });
 
-  it("executes nothing that a refusal fell into", async () => {
+  it.each(["refusal", "length"])("executes nothing that a %s fell into", async (reason) => {
     const block = { type: "tool_use", id: "toolu_1", name: "get_weather", input: { city: "Oslo" } };
     const content = [block];
     const whole = anthropic.parse(
-      { type: "message", role: "assistant", content, stop_reason: "refusal" },
+      { type: "message", role: "assistant", content, stop_reason: reason },
       { tools: [weather] },
     );
-    const { told } = await readEvents([start, open(0, block), ...end("refusal")]);
+    const { told } = await readEvents([start, open(0, block), ...end(reason)]);
     for (const events of [whole, told]) {
       expect(events.filter(({ type }) => type === "tool-use")).toEqual([]);
       expect(events).toContainEqual(
@@ -496,6 +496,10 @@ describe("reading", () => {
     ["max_tokens", "length"],
     ["model_context_window_exceeded", "length"],
     ["refusal", "refusal"],
+    ["stop", "stop"],
+    ["tool_calls", "tool-use"],
+    ["length", "length"],
+    ["content_filter", "content-filter"],
     ["something_new", "unknown"],
   ])("says %s as %s", async (word, reason) => {
     const { turn } = await readEvents([start, ...end(word)]);
