@@ -1380,7 +1380,7 @@ describe("assistantMessage()", () => {
   });
 
   it.each([
-    ["get_weather<|channel|>commentary", "get_weather____channel____commentary"],
+    ["look_up<|channel|>commentary", "look_up____channel____commentary"],
     ["get_weather\n", "get_weather"],
   ])("sends a name back that servers take: %j", async (name, sent) => {
     const turn = await turnOf([added(0, call(0, "", { name })), ended(0, call(0, "{}", { name })), completed]);
