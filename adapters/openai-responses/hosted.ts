@@ -3,11 +3,16 @@ import { idOf, textOf } from "../../src/wire/field.ts";
 import type { Item } from "./item.ts";
 import type { WireItem } from "./wire.ts";
 
-/** Whether an item is a call that is not ours: of a hosted tool or an MCP server, a program, or a client's built-in. */
+/**
+ * Whether an item is a call that is not ours: of a hosted tool or an MCP server, a program, or a client's built-in.
+ * Kinds that are not known yet end in `_call`, too; calls of our own tools are checked for first. Those of OpenRouter
+ * have its name in front (`openrouter:web_search`): https://openrouter.ai/docs/guides/features/server-tools
+ */
 export function isHosted({ type }: WireItem): boolean {
-  // Kinds that are not known yet end in `_call`, too; calls of our own tools are checked for first.
-  return typeof type === "string" && (type.endsWith("_call") || type === "mcp_approval_request" || type === "program");
+  return typeof type === "string" && HOSTED.test(type);
 }
+
+const HOSTED = /_call$|:|^(?:mcp_approval_request|program)$/;
 
 /**
  * Such a call as the stream's events report it. Its id is that of the item, under which the provider lists it; for a
@@ -80,12 +85,8 @@ function inputOf(wire: WireItem): unknown {
       return wire["queries"];
     case "image_generation_call":
       return wire["revised_prompt"];
-    case "local_shell_call":
-    case "shell_call":
-    case "web_search_call":
-      return wire["action"];
     default:
-      return wire.arguments;
+      return wire.arguments ?? wire["action"];
   }
 }
 

@@ -738,6 +738,10 @@ describe("the parser", () => {
       { id: "ws_1", name: "web_search", executedBy: "provider", status: "completed", input: { type: "search" } },
     ],
     [
+      { type: "openrouter:web_search", id: "st_1", status: "completed", action: { type: "search" } },
+      { id: "st_1", name: "openrouter:web_search", executedBy: "provider", input: { type: "search" } },
+    ],
+    [
       { type: "mcp_call", id: "mcp_1", name: "shorten", arguments: "{}", output: "x" },
       { id: "mcp_1", name: "shorten", executedBy: "provider", output: "x" },
     ],
