@@ -1,5 +1,5 @@
 import { messageOf, type ToolError } from "../errors.ts";
-import { parseJson } from "../json/parse.ts";
+import { jsonIn, parseJson } from "../json/parse.ts";
 import type { DecoderOptions } from "./decoder.ts";
 import { notJsonError } from "./errors.ts";
 
@@ -20,7 +20,7 @@ export class DataReader {
   readData(data: string, cut: boolean): unknown {
     if (this.hasFailed) return undefined;
     if (data === "[DONE]") return void this.options.onEvent(data); // no need to throw for it
-    if (data === "") return undefined; // nor for a keep-alive
+    if (isKeepAlive(data)) return undefined; // nor for this
     let value: unknown;
     try {
       value = parseJson(data);
@@ -50,20 +50,33 @@ export class DataReader {
     const values: unknown[] = [];
     for (const [i, line] of lines.entries()) {
       const text = line.trim();
-      if (text === "" || text === "[DONE]") {
-        if (text !== "") values.push(text);
+      if (isKeepAlive(text)) continue;
+      if (text === "[DONE]") {
+        values.push(text);
         continue;
       }
       try {
         values.push(parseJson(text));
       } catch {
         if (cut && i === lines.length - 1) break;
+        this.#errorIn(lines.at(-1)!);
         return false;
       }
     }
     for (const value of values) this.say(value);
     return true;
   }
+
+  /** A gateway may write why it failed into an event that it has begun: https://github.com/Wei-Shaw/sub2api/issues/1471 */
+  #errorIn(line: string): void {
+    const value = jsonIn(line) as { error?: unknown } | null | undefined;
+    if (value?.error) this.say(value);
+  }
+}
+
+/** Nothing, or a comment that a gateway has made data: https://github.com/mnfst/llm-gateway/issues/2053 */
+function isKeepAlive(data: string): boolean {
+  return data === "" || data.startsWith(":");
 }
 
 /** The parser's message without its excerpt: ours has its own. */

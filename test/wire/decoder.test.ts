@@ -30,6 +30,12 @@ const events: Case[] = [
     says: [{ a: 1 }],
   },
   { name: "passes over comments", body: ': waiting\n\n: waiting\n\ndata: {"a":1}\n\n:\n\n', says: [{ a: 1 }] },
+  // https://github.com/mnfst/llm-gateway/issues/2053
+  {
+    name: "passes over comments that a gateway has made data",
+    body: 'data: : waiting\n\ndata: {"a":1}\ndata: : waiting\ndata: {"b":2}\n\n',
+    says: [{ a: 1 }, { b: 2 }],
+  },
   { name: "reads CRLF", body: 'event: x\r\ndata: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n', says: [{ a: 1 }, { b: 2 }] },
   { name: "reads CR", body: 'event: x\rdata: {"a":1}\r\rdata: {"b":2}\r\r', says: [{ a: 1 }, { b: 2 }] },
   {
@@ -225,6 +231,17 @@ const failures: Case[] = [
     name: "stops at an event that is not JSON, whatever error stands behind it",
     body: 'data: {"b"2}\r\rerror: {"message":"full"}\r\r',
     says: [expect.stringMatching(/^!invalid_event/)],
+  },
+  // https://github.com/Wei-Shaw/sub2api/issues/1471
+  {
+    name: "tells the error that a gateway has written into an event, and nothing else of it",
+    body: 'data: {"a":1}\n\ndata: {"b":\nevent: error\ndata: {"error":"full"}\n\n',
+    says: [{ a: 1 }, { error: "full" }, expect.stringMatching(/^!invalid_event/)],
+  },
+  {
+    name: "tells nothing of an event that was torn and goes on",
+    body: 'data: {"a":1}\n\ndata: {"b":\ndata: {"c":1,"error":null}\n\n',
+    says: [{ a: 1 }, expect.stringMatching(/^!invalid_event/)],
   },
   {
     name: "stops at a torn event",
