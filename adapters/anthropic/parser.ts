@@ -7,7 +7,7 @@ import { argumentsObject, argumentsText, errorText, isNothing, textOf } from "..
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf, isCut } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
-import { isServerCall, ServerCalls } from "./server-calls.ts";
+import { isServerCall, isServerResult, ServerCalls } from "./server-calls.ts";
 import { UsageSum } from "./usage.ts";
 import type {
   AnthropicRecord,
@@ -227,7 +227,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (block.type === "thinking") this.#thinking = record;
     if (block.type === "fallback") this.#handOver(block, blocks);
     if (isServerCall(block)) this.#serverCalls.started(block);
-    else if (typeof block.tool_use_id === "string" && block.type.endsWith("_tool_result"))
+    else if (typeof block.tool_use_id === "string" && isServerResult(block))
       this.#serverCalls.ended(block, block.tool_use_id);
     return { record, json: "", input: isEmpty(block.input) ? undefined : block.input, piece: "" };
   }
@@ -492,7 +492,7 @@ function isSameBlock(a: WireBlock | null | undefined, b: WireBlock): boolean {
 
 /** Whether it is written word by word, and so may be cut: a server's result is not, nor is anything encrypted. */
 function isWritten({ type }: WireBlock): boolean {
-  return !type.endsWith("_tool_result") && !AT_ONCE.has(type);
+  return !isServerResult({ type }) && !AT_ONCE.has(type);
 }
 
 const AT_ONCE: ReadonlySet<string> = new Set([

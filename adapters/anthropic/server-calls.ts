@@ -8,6 +8,14 @@ export function isServerCall({ type }: { readonly type: string }): boolean {
   return type.endsWith("_tool_use");
 }
 
+/**
+ * `web_search_tool_result`, `mcp_tool_result` and future types like them. On Z.ai's own endpoint it is `tool_result`,
+ * which is the client's elsewhere: https://github.com/can1357/oh-my-pi/pull/1817
+ */
+export function isServerResult({ type }: { readonly type: string }): boolean {
+  return type.endsWith("tool_result");
+}
+
 /** Reports what the provider runs itself. */
 export class ServerCalls {
   readonly #sink: ParserSink;
@@ -32,14 +40,15 @@ export class ServerCalls {
   }
 
   ended(result: WireBlock, id: string): void {
-    const { content } = result;
-    const failed = result.is_error === true || (isRecord(content) && String(content["type"]).endsWith("_error"));
+    const { content, type } = result;
     // The call may belong to an earlier turn, whose program waited for our results.
     const call = this.#byId?.get(id);
+    if (call === undefined && type === "tool_result") return;
+    const failed = result.is_error === true || (isRecord(content) && String(content["type"]).endsWith("_error"));
     this.#sink.providerTool({
       id,
-      name: textOf(call?.name) ?? result.type.slice(0, -"_tool_result".length),
-      type: call?.type ?? result.type,
+      name: textOf(call?.name) ?? type.slice(0, -"_tool_result".length),
+      type: call?.type ?? type,
       status: failed ? "failed" : "completed",
       executedBy: "provider",
       ...(call?.input !== undefined && { input: call.input }),

@@ -460,6 +460,15 @@ describe("reading", () => {
     expect(stream.turn.providerToolCalls).toEqual([told.at(-1)]);
   });
 
+  // https://github.com/can1357/oh-my-pi/pull/1817
+  it("tells the result of a provider's call that comes as a client's would, and gives both back", async () => {
+    const asked = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search_prime" };
+    const found = { type: "tool_result", tool_use_id: "srvtoolu_1", content: "[{'text': []}]" };
+    const { turn } = await readEvents([start, open(0, asked), close(0), open(1, found), close(1), ...end("end_turn")]);
+    expect(turn.providerToolCalls).toMatchObject([{ id: "srvtoolu_1", status: "completed", output: found.content }]);
+    expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [asked, found] }]);
+  });
+
   it("adds up what was read fresh, written to the cache and read from it, and takes the last count of each", async () => {
     const { turn } = await readEvents([
       {
