@@ -6,7 +6,6 @@ import {
   type ToolDescription,
   type WrittenResult,
 } from "../../src/text/dialect.ts";
-import { safeToolName } from "../../src/tool/names.ts";
 
 /** All notations write names the same way. */
 export type JsonDialect = Omit<TextDialect, "toolName">;
@@ -59,13 +58,4 @@ export function results({
 /** The tools as models with tool calling have seen them in training: one JSON object per line. */
 export function toolLines(tools: readonly ToolDescription[]): string {
   return tools.map((tool) => JSON.stringify({ type: "function", function: tool })).join("\n");
-}
-
-/** Names appear in JSON, or between marks that contain none of these characters. */
-export const anyName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_.-]/, maxLength: 128 });
-
-/** The end of the name that begins here. Models write some before it: `functions.` */
-export function endOfName(text: string, at: number): number {
-  while (at < text.length && /[\w.\-/]/.test(text[at]!)) at++;
-  return at;
 }

@@ -2,7 +2,7 @@ import type { Limits } from "../../src/stream/limits.ts";
 import { skipSpace } from "../../src/text/look.ts";
 import { numberOf, stringOf, WORDS } from "../../src/text/python/literals.ts";
 import { Refusal } from "../../src/text/python/refusal.ts";
-import { endOfName } from "./prompt.ts";
+import { endOfName } from "./names.ts";
 
 /** A call whose arguments are literals, as JSON. */
 export interface PythonCall {

@@ -1,6 +1,7 @@
 import { lookFor, skipSpace } from "../../../src/text/look.ts";
 import { namedCall, type Head } from "../block.ts";
-import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
+import { endOfName } from "../names.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 import { sectionNotation } from "../section.ts";
 
 /** The first separates the words in the model's tokens; distilled models write the others instead. */

@@ -3,7 +3,8 @@ import { MESSAGE_ENDS } from "../bare.ts";
 import { JsonBlock, namedCall, type JsonBlockParts } from "../block.ts";
 import { envelopeBlock, type EnvelopeForm } from "../envelope.ts";
 import { UNMARKED, unmarkedCalls } from "../fenced.ts";
-import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
+import { endOfName } from "../names.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 
 const OPEN = "<function=";
 const CLOSE = "</function>";

@@ -1,7 +1,8 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader } from "../../../src/text/notation.ts";
-import { endOfName, offer, results, TOOL_RESPONSE, type JsonDialect } from "../prompt.ts";
+import { endOfName } from "../names.ts";
+import { offer, results, TOOL_RESPONSE, type JsonDialect } from "../prompt.ts";
 import { TagBlock, type Tag, type TagNotation } from "../tags.ts";
 
 const CALL = "<tool_call>";

@@ -1,5 +1,6 @@
 import type { TextDialect } from "../../../src/text/dialect.ts";
-import { anyName, type JsonDialect } from "../prompt.ts";
+import { anyName } from "../names.ts";
+import type { JsonDialect } from "../prompt.ts";
 import { deepseek } from "./deepseek.ts";
 import { dsml } from "./dsml.ts";
 import { glm } from "./glm.ts";

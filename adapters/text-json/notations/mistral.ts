@@ -2,7 +2,8 @@ import { outputText } from "../../../src/stream/history.ts";
 import { look, skipSpace } from "../../../src/text/look.ts";
 import { JsonBlock, namedCall, type Head } from "../block.ts";
 import { headOfEnvelopes } from "../envelope.ts";
-import { endOfName, results, toolLines, type JsonDialect } from "../prompt.ts";
+import { endOfName } from "../names.ts";
+import { results, toolLines, type JsonDialect } from "../prompt.ts";
 
 const OPEN = "[TOOL_CALLS]";
 const ARGS = "[ARGS]";

@@ -6,7 +6,8 @@ import { Refusal } from "../../../src/text/python/refusal.ts";
 import { pythonOf } from "../../../src/text/python/write.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { MESSAGE_ENDS } from "../bare.ts";
-import { endOfName, offer, results, type JsonDialect } from "../prompt.ts";
+import { endOfName } from "../names.ts";
+import { offer, results, type JsonDialect } from "../prompt.ts";
 import { readCalls } from "../python-calls.ts";
 
 /** Of Olmo 3, around calls that stand on a line each instead of in a list. */
@@ -73,7 +74,6 @@ class CallList implements BlockReader {
   readonly #context: TextContext;
   readonly #state = new CodeState(true);
   readonly #code: Kept;
-  #depth = 0;
   /** The last bracket has come. */
   #isClosed = false;
   /** Where the text after the first end mark in the open string begins. */
@@ -95,7 +95,7 @@ class CallList implements BlockReader {
       if (begin === "none") this.state = "none";
       if (typeof begin === "string") return at;
       this.state = "open";
-      if (this.#isBare || this.#isLines) this.#see(LIST.charCodeAt(0));
+      if (this.#isBare || this.#isLines) this.#state.see(LIST.charCodeAt(0));
       at = begin;
     }
     return this.#isClosed ? this.#readEnd(text, at) : this.#readList(text, at);
@@ -144,7 +144,7 @@ class CallList implements BlockReader {
         const end = at + mark.word.length;
         if (!this.#state.isString || this.#context.isBlind) {
           this.#code.add(text.slice(from, at));
-          if (this.#isLines && this.#depth === 1 && !this.#state.isString) {
+          if (this.#isLines && this.#state.depth === 1 && !this.#state.isString) {
             this.#code.add("]");
             this.#write(true);
           } else this.#fail("its brackets are not closed where the list ends");
@@ -153,22 +153,15 @@ class CallList implements BlockReader {
         }
         this.#hidden ??= this.#code.length + end - from;
       }
-      this.#see(code);
+      this.#state.see(code);
       if (!this.#state.isString) this.#hidden = undefined;
-      if (this.#depth > 0 || this.#isLines) continue;
+      if (this.#state.depth > 0 || this.#isLines) continue;
       this.#code.add(text.slice(from, at + 1));
       this.#isClosed = true;
       return this.#readEnd(text, at + 1);
     }
     this.#code.add(text.slice(from));
     return text.length;
-  }
-
-  #see(code: number): void {
-    this.#state.see(code);
-    if (!this.#state.isCode) return;
-    if (code === 40 || code === 91 || code === 123) this.#depth++;
-    else if (code === 41 || code === 93 || code === 125) this.#depth--;
   }
 
   /** What follows shows whether the list is the answer. */

@@ -4,6 +4,8 @@
  * be about the tag.
  */
 export class CodeState {
+  /** How many brackets are open. */
+  depth = 0;
   #state: "code" | "comment" | "opening" | "string" = "code";
   #quote = 0;
   #isTriple = false;
@@ -20,10 +22,6 @@ export class CodeState {
   /** Whether the next character is in a string, unless it is a quote. */
   get isString(): boolean {
     return this.#state === "string" || (this.#state === "opening" && this.#run === 1);
-  }
-
-  get isCode(): boolean {
-    return this.#state === "code";
   }
 
   see(code: number): void {
@@ -48,7 +46,8 @@ export class CodeState {
           this.#state = "opening";
           this.#quote = code;
           this.#run = 1;
-        }
+        } else if (code === 40 || code === 91 || code === 123) this.depth++;
+        else if (code === 41 || code === 93 || code === 125) this.depth--;
     }
   }
 
@@ -79,14 +78,10 @@ export class CodeState {
 /** How deep the brackets of some code nest: checked before parsing, which takes long for very many. */
 export function nestingOf(text: string): number {
   const state = new CodeState();
-  let depth = 0;
   let deepest = 0;
   for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    state.see(code);
-    if (!state.isCode) continue;
-    if (code === 40 || code === 91 || code === 123) deepest = Math.max(deepest, ++depth);
-    else if (code === 41 || code === 93 || code === 125) depth--;
+    state.see(text.charCodeAt(at));
+    deepest = Math.max(deepest, state.depth);
   }
   return deepest;
 }
