@@ -1,16 +1,18 @@
 import { isClosedRoot, isHighSurrogate, jsonIn } from "../../src/json/index.ts";
 import {
+  allowedTypes,
   conjunction,
   fits,
-  fitsKind,
   isContainer,
   rootParts,
   schemasAt,
+  takes,
   unionsOf,
   unlessTooMuch,
   type Parts,
   type Walk,
 } from "../../src/schema/fits.ts";
+import { typeOfValue } from "../../src/schema/json.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import { WORDS } from "../../src/text/python/literals.ts";
 import type { CallWriter } from "../../src/text/writer.ts";
@@ -45,8 +47,7 @@ export class TypedArguments {
   #isString = false;
   #hasBegun = false;
   #schemas: readonly unknown[] = [];
-  #kept: string[] = [];
-  #keptLength = 0;
+  #kept = "";
   #type: ValueType;
   #half = "";
 
@@ -79,17 +80,16 @@ export class TypedArguments {
     keys.add(key);
     this.#type = type;
     this.#isText = true;
-    const isSure = () => this.#takes("a text") && ![null, [], {}].some((value) => this.#takes(value));
+    const isSure = () => this.#takes("string") && !["null", "array", "object"].some((other) => this.#takes(other));
     this.#isString = type === "string" || (type === undefined && isSure());
     this.#hasBegun = false;
-    this.#kept = [];
-    this.#keptLength = 0;
+    this.#kept = "";
     this.#half = "";
   }
 
   #contain(name: string): void {
-    if (this.#hasBegun || this.#kept.join("").trim() !== "") this.#call.unreadable(MIXED);
-    const isList = name === "item" && this.#takes([], true);
+    if (this.#hasBegun || this.#kept.trim() !== "") this.#call.unreadable(MIXED);
+    const isList = name === "item" && this.#takes("array", true);
     this.#containers.push({ isList, parts: partsOf(this.#schemas, this.#walk()), keys: new Set() });
   }
 
@@ -98,10 +98,7 @@ export class TypedArguments {
     if (!this.#isText) {
       if (text.trim() !== "") this.#call.unreadable(MIXED);
     } else if (this.#isString) this.#say(text);
-    else if (this.#keptLength <= this.#maxKept) {
-      this.#kept.push(text);
-      this.#keptLength += text.length;
-    }
+    else if (this.#kept.length <= this.#maxKept) this.#kept += text;
   }
 
   /** Joins the two halves of a surrogate pair that was split. */
@@ -121,7 +118,7 @@ export class TypedArguments {
   end(): void {
     if (!this.#isText) this.#call.args(this.#containers.pop()!.isList ? "]" : "}");
     else if (this.#isString) this.#string(JSON.stringify(this.#half).slice(1));
-    else this.#call.args(this.#jsonOf(this.#kept.join("")));
+    else this.#call.args(this.#jsonOf(this.#kept));
     this.#isText = false;
   }
 
@@ -138,7 +135,7 @@ export class TypedArguments {
 
   #jsonOf(text: string): string {
     const trimmed = text.trim();
-    if (this.#type === undefined && this.#takes("a text") && !this.#isOther(trimmed)) return JSON.stringify(text);
+    if (this.#type === undefined && this.#takes("string") && !this.#isOther(trimmed)) return JSON.stringify(text);
     // Models trained on much Python write its literals.
     const json = WORDS.get(trimmed) ?? trimmed;
     try {
@@ -155,17 +152,17 @@ export class TypedArguments {
    * so, too: https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/utils.py
    */
   #isOther(text: string): boolean {
-    if (isNull(text)) return this.#takes(null);
+    if (text === "null" || text === "None") return this.#takes("null");
     const value = jsonIn(text);
-    if (!isContainer(value) || !this.#takes(Array.isArray(value) ? [] : {})) return false;
+    if (!isContainer(value) || !this.#takes(typeOfValue(value))) return false;
     return unlessTooMuch(() => fits(value, this.#schemas, this.#walk()), false);
   }
 
   /** @param any whether what allows anything allows this: an unknown property, and any text without a type, is a string */
-  #takes(value: Kind, any = typeof value === "string"): boolean {
+  #takes(type: string, any = type === "string"): boolean {
     if (this.#schemas.length === 0) return any;
     const walk = this.#walk();
-    return unlessTooMuch(() => this.#schemas.every((schema) => takes(schema, value, any, walk)), any);
+    return unlessTooMuch(() => this.#schemas.every((schema) => takesType(schema, type, any, walk)), any);
   }
 
   #walk(): Walk {
@@ -207,27 +204,12 @@ function partsOf(schemas: readonly unknown[], walk: Walk): Parts {
   }, []);
 }
 
-/** A value of the kind that is asked for. */
-type Kind = string | null | [] | Readonly<Record<string, never>>;
-
 /** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */
-function takes(schema: unknown, value: Kind, any: boolean, walk: Walk): boolean {
+function takesType(schema: unknown, type: string, any: boolean, walk: Walk): boolean {
   if (typeof schema === "boolean") return any;
   const parts = conjunction([schema], walk);
-  const kinds = parts.map(({ enum: values, const: constant, ...part }) => {
-    if (Array.isArray(values)) return { ...part, type: [...new Set(values.map(kindOf))] };
-    return constant === undefined ? part : { ...part, type: kindOf(constant) };
-  });
-  // A schema without constraints takes anything; a text then stays a text.
   const unions = unionsOf(parts);
-  if (kinds.every(({ type }) => type === undefined) && unions.length === 0) return any;
-  return fitsKind(value, kinds) && unions.every((union) => union.some((branch) => takes(branch, value, any, walk)));
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-}
-
-function isNull(text: string): boolean {
-  return text === "null" || text === "None";
+  // A schema without constraints takes anything; a text then stays a text.
+  if (unions.length === 0 && parts.every((part) => allowedTypes(part) === undefined)) return any;
+  return takes(parts, type) && unions.every((union) => union.some((branch) => takesType(branch, type, any, walk)));
 }
