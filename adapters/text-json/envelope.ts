@@ -76,8 +76,7 @@ export class Envelopes implements JsonConsumer {
   /** Objects that hold parts of the call: `{"function": {…}}`, or all of it: `{{…}}`. */
   #depth = 0;
   #value = new ValueEnd();
-  #kept: string[] = [];
-  #keptLength = 0;
+  #kept = "";
   /** The arguments come as a string, encoded once more: they are decoded once complete. */
   #isText = false;
   #id: string | undefined;
@@ -170,8 +169,7 @@ export class Envelopes implements JsonConsumer {
         else if (!this.#isOurs && !isForm(this.#key)) this.#strange ??= this.#key;
         this.#expected = "in value";
         this.#value = new ValueEnd();
-        this.#kept = [];
-        this.#keptLength = 0;
+        this.#kept = "";
         this.#isText = code === DOUBLE;
         return at;
       case "in value":
@@ -231,10 +229,7 @@ export class Envelopes implements JsonConsumer {
     const at = this.#value.read(text, from);
     const piece = text.slice(from, at);
     if (this.#areArguments && !this.#isText) this.#call!.args(piece);
-    else if (this.#isOurs && this.#keptLength < this.#maxKept) {
-      this.#kept.push(piece);
-      this.#keptLength += piece.length;
-    }
+    else if (this.#isOurs && this.#kept.length < this.#maxKept) this.#kept += piece;
     if (!this.#value.isClosed) return at;
     this.#endValue();
     this.#expected = "next";
@@ -252,11 +247,11 @@ export class Envelopes implements JsonConsumer {
   #endValue(): void {
     const key = this.#key;
     if (isName(key)) {
-      this.#name ??= textOf(this.#kept.join(""));
+      this.#name ??= textOf(this.#kept);
       // The id may follow, but models that send one usually send it first, and readers wait for the name.
       this.#call!.name(this.#name.trim(), this.#id);
-    } else if (isId(key)) this.#id ??= textOf(this.#kept.join(""));
-    else if (this.#areArguments && this.#kept.length > 0) this.#call!.args(textOf(this.#kept.join("")));
+    } else if (isId(key)) this.#id ??= textOf(this.#kept);
+    else if (this.#areArguments && this.#kept !== "") this.#call!.args(textOf(this.#kept));
   }
 }
 

@@ -42,13 +42,12 @@ class FencedCalls implements BlockReader {
   readonly #context: TextContext;
   readonly #value = new ValueEnd();
   #expected: "json" | "fence" | "nothing" | "text" = "json";
-  readonly #json: string[] = [];
-  #length = 0;
+  #json = "";
   /** All of it, in case it is text. */
-  #raw: string[];
+  #raw: string;
 
   constructor(marker: string, ends: readonly string[], writer: BlockWriter, context: TextContext) {
-    this.#raw = [marker];
+    this.#raw = marker;
     this.#ends = ends;
     this.#writer = writer;
     this.#context = context;
@@ -65,10 +64,9 @@ class FencedCalls implements BlockReader {
     }
     if (this.#expected === "json") {
       const end = this.#value.read(text, at);
-      this.#json.push(text.slice(at, end));
-      this.#length += end - at;
+      this.#json += text.slice(at, end);
       at = this.#keep(text, at, end);
-      if (this.#length > this.#context.limits.maxArgumentsLength + MAX_JSON) this.#expected = "text";
+      if (this.#json.length > this.#context.limits.maxArgumentsLength + MAX_JSON) this.#expected = "text";
       else if (this.#value.isClosed) this.#expected = "fence";
     }
     if (this.#expected === "fence") {
@@ -95,7 +93,7 @@ class FencedCalls implements BlockReader {
     this.state = "closed";
     // With something left, or in a text that was cut off, the fence may not have been all of the answer.
     if (this.#expected === "nothing" && rest === "" && this.#context.isWhole) {
-      new Envelopes(this.#writer, this.#context).feed(this.#json.join(""));
+      new Envelopes(this.#writer, this.#context).feed(this.#json);
     } else {
       this.#giveBack();
       if (rest !== "") this.#writer.text(rest);
@@ -114,12 +112,12 @@ class FencedCalls implements BlockReader {
   }
 
   #giveBack(): void {
-    if (this.#raw.length > 0) this.#writer.text(this.#raw.join(""));
-    this.#raw = [];
+    if (this.#raw !== "") this.#writer.text(this.#raw);
+    this.#raw = "";
   }
 
   #keep(text: string, from: number, until: number): number {
-    this.#raw.push(text.slice(from, until));
+    this.#raw += text.slice(from, until);
     return until;
   }
 }

@@ -3,7 +3,7 @@ export class Kept {
   /** In characters, also of what is no longer kept. */
   length = 0;
   readonly #max: number;
-  #pieces: string[] = [];
+  #text = "";
 
   constructor(max = 1_048_576) {
     this.#max = max;
@@ -11,12 +11,11 @@ export class Kept {
 
   add(piece: string): void {
     this.length += piece.length;
-    if (this.length <= this.#max) this.#pieces.push(piece);
-    else this.#pieces = [];
+    this.#text = this.length > this.#max ? "" : this.#text + piece;
   }
 
   /** `undefined` if it is longer than what is kept. */
   get text(): string | undefined {
-    return this.length > this.#max ? undefined : this.#pieces.join("");
+    return this.length > this.#max ? undefined : this.#text;
   }
 }
