@@ -74,6 +74,11 @@ export interface BlockReader {
   end(rest: string): string | undefined;
 }
 
+/** A mark that is a block by itself. */
+export function markAlone(isPreface: boolean): BlockReader {
+  return { state: "closed", isPreface, read: (_, at) => at, end: () => undefined };
+}
+
 /** What a reader may ask about the text it reads. */
 export interface TextContext {
   /** The tool with a name that the model wrote; `undefined` if there is none, or if the tools are unknown. */

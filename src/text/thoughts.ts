@@ -1,5 +1,5 @@
 import { find, lookFor, skipSpace } from "./look.ts";
-import type { BlockReader, Notation } from "./notation.ts";
+import { markAlone, type Notation } from "./notation.ts";
 
 /**
  * The tags around thoughts. `<thought>` is that of EXAONE Deep, and of Gemini on wires without a field for them; the
@@ -106,7 +106,7 @@ export function thoughtTags(report: (tag: string, isEnd: boolean) => void): Nota
     start: () => (marker) => {
       const isEnd = CLOSES.includes(marker);
       report(marker, isEnd);
-      return { state: "closed", isPreface: isEnd, read: (_, at) => at, end: () => undefined } satisfies BlockReader;
+      return markAlone(isEnd);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import type { BlockReader } from "../../../src/text/notation.ts";
+import { markAlone } from "../../../src/text/notation.ts";
 import { attributeTags, escaped } from "../attribute-tags.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 import { TagBlock, type TagNotation } from "../tags.ts";
@@ -26,7 +26,9 @@ const FRAMES: readonly string[] = [`${OPEN}response${END}`, `${CLOSE}response${E
 export const xtml: JsonDialect = {
   markers: [SECTION, CALL, ...FRAMES],
   start: (writer, context) => (marker) =>
-    FRAMES.includes(marker) ? frame(marker) : new TagBlock(tags, marker === CALL ? marker : "", writer, context),
+    FRAMES.includes(marker)
+      ? markAlone(marker === FRAMES[0])
+      : new TagBlock(tags, marker === CALL ? marker : "", writer, context),
   ends: [SECTION_END],
   describe: (tools) => `# Tools
 
@@ -67,10 +69,6 @@ const tags: TagNotation = attributeTags({
   isCommon: true,
   typeOf: (attribute) => (attribute("type") === "string" ? "string" : "json"),
 });
-
-function frame(marker: string): BlockReader {
-  return { state: "closed", isPreface: marker === FRAMES[0], read: (_, at) => at, end: () => undefined };
-}
 
 function typeOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
