@@ -51,18 +51,14 @@ export function textConversation(
       if (dialect.assigned === undefined) return variables;
       /** How many results may follow: a user message that only looks like a result assigns nothing. */
       let left = 0;
-      let said: TextMessage | undefined;
       for (const message of messages) {
-        const count = resultsIn(message);
-        if (count === 0) {
-          said = isTextMessage(message) && message.role === "assistant" ? message : undefined;
-          left = Infinity;
-        } else if (said !== undefined && isTextMessage(message)) {
-          if (left === Infinity) left = callsIn(said).length;
+        if (!isTextMessage(message)) left = 0;
+        else if (resultsIn(message) === 0) left = message.role === "assistant" ? callsIn(message).length : 0;
+        else {
           for (const [name, value] of Object.entries(dialect.assigned(message.content, left))) {
             setOwn(variables, name, value);
           }
-          left = Math.max(0, left - count);
+          left = Math.max(0, left - resultsIn(message));
         }
       }
       return variables;
