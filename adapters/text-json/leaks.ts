@@ -2,6 +2,9 @@ import { jsonIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { Leaks } from "../../src/text/notation.ts";
 
+/** Of V3.2, V4 and V4.1. */
+export const DSML_SECTIONS: readonly string[] = ["function_calls", "tool_calls", "calls"];
+
 /**
  * Marks of DSML in the arguments of a call that a server has parsed: parameters instead of JSON, or the end of a
  * parameter and the following ones inside the value of the first. Only unambiguous cases are repaired: a value in which
@@ -60,7 +63,7 @@ function parametersOf(text: string, mark: string, isOpenAtEnd: boolean): Paramet
     parameters.push([name!, json]);
     left = end < 0 ? "" : left.slice(end + close.length).trimStart();
   }
-  const ends = ["invoke", "tool_calls", "function_calls", "calls"].map((name) => `</${mark}${name}>`);
+  const ends = ["invoke", ...DSML_SECTIONS].map((name) => `</${mark}${name}>`);
   for (const one of ends) if (left.startsWith(one)) left = left.slice(one.length).trimStart();
   return left === "" && (isOpenAtEnd || parameters.length > 0) ? parameters : undefined;
 }

@@ -1,9 +1,3 @@
-/** A tag in a value: its end, a sign that the end is missing, part of a quoted call, or plain text. */
-export type TagMeaning = "end" | "unclosed" | "quoted" | "text" | "maybe";
-
-/** Why a call that the model may well have ended is treated as cut off. */
-export const NO_END = "a value has no end, or quotes a call or a parameter that has none";
-
 /**
  * The calls that a value quotes, to tell their tags from the value's own. A parameter without a call around it counts
  * if it begins a line or follows another quoted tag; elsewhere it is only mentioned.

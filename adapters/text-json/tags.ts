@@ -2,7 +2,7 @@ import { find, look, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "./block.ts";
-import { NO_END, QuotedCalls, type TagMeaning } from "./quoted.ts";
+import { QuotedCalls } from "./quoted.ts";
 import { TypedArguments, type ValueType } from "./typed.ts";
 
 /** A tag of a call, of one of its parameters, or of the section around calls. */
@@ -47,6 +47,12 @@ export interface TagNotation {
 
 /** How much white space after a tag to wait through. */
 const MAX_SPACE = 128;
+
+/** Why a call that the model may well have ended is treated as cut off. */
+const NO_END = "a value has no end, or quotes a call or a parameter that has none";
+
+/** A tag in a value: its end, a sign that the end is missing, part of a quoted call, of the value itself, or its text. */
+type TagMeaning = "end" | "unclosed" | "quoted" | "inner" | "text" | "maybe";
 
 /** Calls in a section, or a single call. */
 export class TagBlock implements BlockReader {
@@ -255,7 +261,7 @@ export class TagBlock implements BlockReader {
    * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant
    * is unknown, so the call is an error. A call that begins in the value is quoted, with all its tags.
    */
-  #meaningOf(tag: Tag, text: string): TagMeaning | "inner" {
+  #meaningOf(tag: Tag, text: string): TagMeaning {
     if (this.#notation.isNested === true) return this.#nesting(tag);
     const quoted = this.#quoted;
     if (isEnd(tag, "parameter")) {
@@ -281,7 +287,7 @@ export class TagBlock implements BlockReader {
   }
 
   /** A call in a value is read to its end with all its tags, so that nothing in it runs; what was meant is unknown. */
-  #nesting({ kind, isEnd: isOver, name }: Tag): TagMeaning | "inner" {
+  #nesting({ kind, isEnd: isOver, name }: Tag): TagMeaning {
     const key = kind === "parameter" ? name : kind;
     if (key === undefined) return "unclosed";
     if (isOver) {

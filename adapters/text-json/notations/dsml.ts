@@ -1,5 +1,5 @@
 import { invokeNotation } from "../invoke-tags.ts";
-import { dsmlLeaks } from "../leaks.ts";
+import { DSML_SECTIONS, dsmlLeaks } from "../leaks.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 
 /** The mark as in the model's tokens, as servers and models spell it; then that of GigaChat 3.5. */
@@ -14,8 +14,6 @@ const SPELLINGS = [
 ];
 /** V4.1 writes a space behind it, in any spelling (https://github.com/diegosouzapw/OmniRoute/pull/13930). */
 const MARKS = SPELLINGS.flatMap((mark) => [mark, `${mark} `]) as [string, ...string[]];
-/** Of V3.2, V4 and V4.1. */
-const SECTIONS = ["function_calls", "tool_calls", "calls"];
 
 const [MARK] = MARKS;
 
@@ -37,7 +35,7 @@ const list = results({
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/gigachat35_detector.py
  */
 export const dsml: JsonDialect = {
-  ...invokeNotation(MARKS, SECTIONS, (value) => ` string="${typeof value === "string"}"`),
+  ...invokeNotation(MARKS, DSML_SECTIONS, (value) => ` string="${typeof value === "string"}"`),
   leaks: dsmlLeaks(MARKS),
   resultMarks: [RESULTS.trim()],
   countResults: (message) => (message.startsWith(RESULTS) ? list.countResults(message.slice(RESULTS.length)) : 0),
