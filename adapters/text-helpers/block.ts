@@ -79,7 +79,6 @@ export class CodeBlock implements BlockReader {
     }
     this.#code.add(rest);
     const all = this.#code.text;
-    this.state = "closed";
     const hidden = this.#hidden ?? this.#swallowed;
     if (this.#context.isWhole && hidden !== undefined) {
       this.#finish(all?.slice(0, hidden));

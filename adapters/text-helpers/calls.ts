@@ -1,4 +1,5 @@
 import type { SyntaxNode } from "@lezer/common";
+import { cut } from "../../src/errors.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
 import { nestingOf } from "../../src/text/python/code-state.ts";
@@ -84,7 +85,7 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
   function refuse(reason: string, name: string | undefined, source: string, assigned: string | undefined): void {
     if (assigned !== undefined) scope.set(assigned, { failed: reason });
     const written = writer.call();
-    if (name !== undefined) written.name(name, undefined, { source: short(source) });
+    if (name !== undefined) written.name(name, undefined, { source: cut(source, MAX_SOURCE) });
     written.unreadable(reason);
   }
 
@@ -117,7 +118,7 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     const dependsOn = [...new Set(references.map((reference) => reference.step))];
     const metadata: HelperMetadata = {
       step,
-      source: short(source),
+      source: cut(source, MAX_SOURCE),
       ...(references.length > 0 && { dependent: true as const, dependsOn, references }),
     };
     made.push({ name, args: text, metadata });
@@ -131,10 +132,6 @@ interface Made {
   readonly name: string;
   readonly args: string;
   metadata: HelperMetadata;
-}
-
-function short(source: string): string {
-  return source.length > MAX_SOURCE ? `${source.slice(0, MAX_SOURCE)}…` : source;
 }
 
 /** A control character is one character of code, but six in JSON. */

@@ -1,5 +1,6 @@
 import type { SyntaxNode } from "@lezer/common";
 import { parser } from "@lezer/python";
+import { cut } from "../../src/errors.ts";
 import { isClosedString, numberOf, stringOf, WORDS } from "../../src/text/python/literals.ts";
 import { Refusal } from "../../src/text/python/refusal.ts";
 import { partOf, type Step, type Value } from "./values.ts";
@@ -25,7 +26,7 @@ export function statementsOf(code: string): readonly SyntaxNode[] | { readonly s
   tree.iterate({
     enter({ type, from, to }) {
       const isWrong = type.isError || (type.name === "String" && !isClosedString(code.slice(from, to)));
-      if (isWrong && (error === undefined || from < error)) error = from;
+      if (isWrong) error ??= from;
       return error === undefined;
     },
   });
@@ -35,8 +36,7 @@ export function statementsOf(code: string): readonly SyntaxNode[] | { readonly s
 
 function placeOf(code: string, at: number): string {
   const line = code.slice(0, at).split("\n").length;
-  const text = (code.split("\n")[line - 1] ?? "").trim();
-  return `line ${line} is not valid Python: ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+  return `line ${line} is not valid Python: ${cut(code.split("\n")[line - 1]!.trim(), 60)}`;
 }
 
 /** Evaluates what calls are made of. Anything else is a {@link Refusal}. */
@@ -202,7 +202,6 @@ export class PythonReader {
   /** `Search.web`, if it consists of names only. */
   #dotted(node: SyntaxNode): string | undefined {
     if (node.name === "VariableName") return this.text(node);
-    if (node.name !== "MemberExpression") return undefined;
     const [owner, mark, property] = childrenOf(node);
     const before = mark?.name === "." ? this.#dotted(owner!) : undefined;
     return before === undefined ? undefined : `${before}.${this.text(property!)}`;

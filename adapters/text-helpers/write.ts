@@ -9,7 +9,7 @@ export function linesOf(calls: readonly WrittenCall[]): string[] {
   return calls.flatMap((call) => {
     const { step, variable } = call.metadata as Partial<HelperMetadata>;
     if (typeof variable === "string") return [`${variable} = ${callOf(call)}`];
-    return step !== undefined && needed.has(step) ? [] : [callOf(call)];
+    return needed.has(step!) ? [] : [callOf(call)];
   });
 }
 

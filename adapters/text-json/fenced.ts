@@ -90,7 +90,6 @@ class FencedCalls implements BlockReader {
 
   end(rest: string): string | undefined {
     if (this.state === "head") return undefined;
-    this.state = "closed";
     // With something left, or in a text that was cut off, the fence may not have been all of the answer.
     if (this.#expected === "nothing" && rest === "" && this.#context.isWhole) {
       new Envelopes(this.#writer, this.#context).feed(this.#json);

@@ -67,7 +67,8 @@ export interface BlockReader {
    */
   read(text: string, at: number): number;
   /**
-   * The text is over, with `rest` left unconsumed. A reader that has begun a call reports it as cut off.
+   * The text is over, with `rest` left unconsumed. A reader that has begun a call reports it as cut off;
+   * one that is still a head has read nothing.
    *
    * @returns what turned out to follow the block, to be read once more, with `context.isBlind`
    */

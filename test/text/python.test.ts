@@ -123,11 +123,12 @@ describe("a block", () => {
     ["is one that was cut where a name is behind its tag", "<helpers>\nf", "stop", ["truncated"], ""],
     [
       "ends with its tag in a line whose string has no end",
-      "<helpers>f('a <b> c</helpers>\nok",
+      "<helpers>f('a <b> c</helpers>\nok </",
       "stop",
       ["invalid_call"],
-      "\nok",
+      "\nok </",
     ],
+    ["that was cut need not name a tool", "<helpers>f(1)</helpers><helpers># f", "stop", [{ a: 1 }, "truncated"], ""],
     ["does not where it was cut", "<helpers>f(1)\nf('a </helpers> b", "length", ["truncated"], ""],
     ["may hold no code", "<helpers></helpers> and", "stop", [], " and"],
     [
@@ -279,6 +280,7 @@ describe("what is refused, with a reason", () => {
     [`f(b := 1)`, /is not evaluated/],
     [`f(user_id)`, /user_id is not defined/],
     [`x = [1]\nf(x[5])`, /there is no x\[5\]/],
+    [`x = {"a": 1}\nf(x["b"])`, /there is no x\["b"\]/],
     [`x = "text"\nf(x.upper)`, /there is no x\.upper/],
     [`f()()`, /a call begins with the name of a function/],
     [`a, b = f(1)`, /an assignment has one name on its left/],
@@ -292,6 +294,7 @@ describe("what is refused, with a reason", () => {
     [`f(1 2)`, /is not valid Python/],
     [`f("say "hi" there")`, /is not valid Python/],
     ["f(" + "[".repeat(200) + "]".repeat(200) + ")", /nests deeper than 128 levels/],
+    [`x = 1\nf(x${".a".repeat(200)})`, /nests deeper than 128 levels/],
   ])("%s", async (code, reason) => {
     const { calls } = await turnOf(code);
     const errors = calls.map(({ outcome }) => outcome).filter((outcome) => outcome instanceof ToolCallError);

@@ -87,7 +87,9 @@ describe("a call that refers to the result of another one", () => {
     const turn = await turnOf(
       'user = find_user("John")\norders = get_orders(user.id, limit=1)\nget_orders(user["tags"][-1])',
     );
-    await runBlock(turn);
+    ran.length = 0;
+    for (let times = 0; times < 2; times++) await runBlock(turn);
+    expect(ran).toEqual(["find_user", "get_orders", "get_orders"]);
     expect(content(turn)).toBe(
       [
         "<helpers_result>",
@@ -267,6 +269,27 @@ describe("what the model is told", () => {
     expect(described).toContain('def find_user(name: str, zip: str = None):\n    """Does find_user."""');
     expect(described).toContain("<tools>\n");
     expect(described).toContain("<answers>");
+  });
+
+  it.each<[object, string]>([
+    [{ type: "integer" }, "int"],
+    [{ type: "number" }, "float"],
+    [{ type: "boolean", default: false, description: "If\nso." }, "bool"],
+    [{ enum: ["a", 1, null] }, 'Literal["a", 1, None]'],
+    [{ const: true }, "Literal[True]"],
+    [{ type: ["string", "null"] }, "str | None"],
+    [{ anyOf: [{ type: "array", items: { type: "string" } }, { $ref: "#/$defs/size" }] }, "list[str] | int"],
+    [{ type: "object", properties: { a: { type: "string" }, b: {} }, required: ["a"] }, '{"a": str, "b"?: Any}'],
+    [{ type: "object" }, "dict"],
+  ])("describes %j as %s", (schema, type) => {
+    const inputSchema = {
+      type: "object",
+      properties: { x: schema },
+      required: ["x"],
+      $defs: { size: { type: "integer" } },
+    };
+    const described = helpers.describeTools([defineTool({ name: "f", inputSchema: jsonSchema(inputSchema) })]);
+    expect(described).toContain(`def f(x: ${type}):`);
   });
 
   it("gets back what it wrote, letter by letter", async () => {

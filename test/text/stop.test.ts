@@ -147,6 +147,8 @@ describe("a block that is too long", () => {
       ),
     });
     expect(turn.text).toBe(" and ");
+    const open = await read(helpers, block(200).slice(0, -9), {});
+    expect(open.calls.map(({ outcome }) => outcome)).toMatchObject([{ code: "truncated" }]);
   });
 
   it("may be 128 Ki by default, and what the limit of arguments says", async () => {

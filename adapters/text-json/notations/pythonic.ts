@@ -108,7 +108,6 @@ class CallList implements BlockReader {
       this.state = "closed";
       return undefined;
     }
-    this.state = "closed";
     const isFollowed = rest.trim() !== "";
     if (this.#isClosed && this.#isBare && isFollowed) {
       this.#writer.text(this.#code.text ?? "");
