@@ -2,6 +2,7 @@ import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft }
 import { isToolError, messageOf, ToolError, type Issue } from "../errors.ts";
 import { fromDraft4 } from "./draft4.ts";
 import { copyJson, frozenJson } from "./json.ts";
+import { withNullAlternatives } from "./nullable-unions.ts";
 import { inPlainForm } from "./plain-form.ts";
 import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
@@ -31,7 +32,7 @@ export function plainSchema(source: JsonSchema): Schema {
 function checkedSchema(source: JsonSchema): Schema {
   const { $schema: dialect = "", ...rest } = frozenJson(source) as Record<string, unknown>;
   const isDraft4 = String(dialect).includes("draft-04");
-  const stated: JsonSchema = Object.freeze(isDraft4 ? (frozenJson(fromDraft4(rest)) as JsonSchema) : rest);
+  const stated = frozenJson(withNullAlternatives(isDraft4 ? fromDraft4(rest) : rest)) as JsonSchema;
   checkKeywords(stated);
   const draft = draftOf(String(dialect));
   const prepared = prepare(stated, placesIn(stated)) as CheckedSchema;

@@ -503,6 +503,39 @@ describe("drafts", () => {
     expect(schema.validate({ c: null })).toMatchObject({ issues: [{ message: "must be a string, got null" }] });
   });
 
+  it("reads nullable beside a reference or a union, where zod-to-json-schema and OpenAPI generators put it", () => {
+    const string = { type: "string" };
+    const schema = toSchema({
+      type: "object",
+      properties: {
+        owner: { allOf: [{ $ref: "#/components/schemas/Owner" }], nullable: true, description: "Who pays." },
+        again: { $ref: "#/components/schemas/Owner", nullable: true },
+        either: { anyOf: [string, { type: "number" }], nullable: true },
+        one: { oneOf: [string, { type: "null" }], nullable: true },
+        never: { anyOf: [string], nullable: false },
+        same: { $ref: "#/properties/either/anyOf/1" },
+      },
+      components: { schemas: { Owner: { type: "object", properties: { id: string }, required: ["id"] } } },
+    });
+    expect(schema.validate({ owner: null, again: null, either: null, one: null }).ok).toBe(true);
+    expect(schema.validate({ owner: {}, again: 1, either: true, never: null, same: "1" })).toMatchObject({
+      issues: [
+        { path: ["owner", "id"], message: 'the required property "id" is missing' },
+        { path: ["again"], message: "must be an object or null, got a number" },
+        { path: ["either"], message: "must be a string, a number or null, got a boolean" },
+        { path: ["never"], message: "must be a string, got null" },
+        { path: ["same"], message: "must be a number, got a string" },
+      ],
+    });
+    expect(schema.jsonSchema["properties"]).toMatchObject({
+      owner: {
+        anyOf: [{ allOf: [{ $ref: "#/components/schemas/Owner" }] }, { type: "null" }],
+        description: "Who pays.",
+      },
+      either: { anyOf: [string, { type: "number" }, { type: "null" }] },
+    });
+  });
+
   it("finds definitions by pointer, anchor and id", () => {
     const schema = {
       properties: {
