@@ -116,7 +116,7 @@ export function createScanner(
     if (rest === undefined) return;
     shared.isBlind = true;
     push(rest);
-    finish();
+    end(isWhole);
   }
 
   function finish(): string | undefined {
