@@ -10,7 +10,7 @@ export interface JsonConsumer {
   /** Something like more JSON follows after it was closed: so it was closed too early. */
   second?(): void;
   /** Further values are no such thing. */
-  readonly isSequence?: true;
+  readonly isSequence?: boolean;
   /** The model has ended the block. */
   end(): void;
   /** The text ended before the block did. */
@@ -25,8 +25,8 @@ export interface Head {
   readonly json: number;
   /** Called once. */
   begin(writer: BlockWriter, context: TextContext): JsonConsumer;
-  /** The end of the JSON is the end of the block: at once, or once its line shows that it does not go on. */
-  readonly endsWith?: "json" | "line" | undefined;
+  /** The end of the JSON is the end of the block, once its line shows that it does not go on. */
+  readonly endsWithLine?: boolean | undefined;
 }
 
 export interface JsonBlockParts {
@@ -57,7 +57,7 @@ export class JsonBlock implements BlockReader {
   readonly #markers: readonly string[];
   readonly #firsts: ReadonlySet<number>;
   #consumer: JsonConsumer | undefined;
-  #endsWith: Head["endsWith"];
+  #endsWithLine = false;
   #value = new ValueEnd();
   #kept: Kept | undefined;
 
@@ -78,7 +78,7 @@ export class JsonBlock implements BlockReader {
       if (typeof head === "string") return at;
       this.state = "open";
       this.#consumer = head.begin(this.#writer, this.#context);
-      this.#endsWith = head.endsWith;
+      this.#endsWithLine = head.endsWithLine === true;
       at = head.json;
     }
     return this.#readJson(this.#consumer, text, at);
@@ -106,7 +106,7 @@ export class JsonBlock implements BlockReader {
           }
         }
       }
-      if (this.#endsWith === "line" && this.#value.isClosed) {
+      if (this.#endsWithLine && this.#value.isClosed) {
         const next = this.#nextAt(consumer, text, at);
         if (next === "maybe") break;
         if (next === undefined) {
@@ -134,9 +134,7 @@ export class JsonBlock implements BlockReader {
         this.#value = new ValueEnd();
       }
       this.#value.see(code);
-      if (!this.#value.isClosed) continue;
-      this.#kept = undefined;
-      if (this.#endsWith === "json") return this.#close(text.slice(from, at + 1), at + 1);
+      if (this.#value.isClosed) this.#kept = undefined;
     }
     this.#pass(text.slice(from, at));
     // What may be a marker can begin inside the one that came in a string.
@@ -153,7 +151,7 @@ export class JsonBlock implements BlockReader {
       return undefined;
     }
     const { isClosed } = this.#value;
-    if (this.#endsWith === "line" && isClosed) {
+    if (this.#endsWithLine && isClosed) {
       const behind = rest.slice(endOfGap(consumer, rest, 0));
       if (GOES_ON.test(behind)) consumer.second?.();
       return behind;

@@ -7,8 +7,10 @@ import { ValueEnd } from "./value.ts";
 
 /** What stands around such objects, and what is in them. */
 export interface EnvelopeForm extends Pick<JsonBlockParts, "ends" | "nexts"> {
-  /** Where the objects end, the block does: at once, or once what follows shows that it does not go on. */
-  readonly endsWith?: "json" | "line" | undefined;
+  /** Where the objects end, the block does, once what follows shows that it does not go on. */
+  readonly endsWithLine?: boolean | undefined;
+  /** There is one object, or one list of them, and it ends by itself. */
+  readonly isSingle?: boolean | undefined;
   /** The only key of a call is its name: `{"f": {…}}`. */
   readonly isKeyed?: boolean | undefined;
   /** The key of the arguments, besides the usual ones. */
@@ -38,7 +40,7 @@ export function envelopeBlock(
 export function headOfEnvelopes(
   text: string,
   at: number,
-  { endsWith, ...keys }: Pick<EnvelopeForm, "endsWith" | "isKeyed" | "argumentsKey">,
+  { endsWithLine, ...keys }: Omit<EnvelopeForm, "ends">,
 ): Head | "maybe" | "none" {
   const json = skipSpace(text, at);
   let next = json;
@@ -50,7 +52,7 @@ export function headOfEnvelopes(
   if (isDoubled) next = skipSpace(text, next + 1);
   if (next >= text.length) return "maybe";
   return (isDoubled ? /["']/ : /["'a-zA-Z_]/).test(text[next]!)
-    ? { json, begin: (writer, context) => new Envelopes(writer, context, keys), endsWith }
+    ? { json, begin: (writer, context) => new Envelopes(writer, context, keys), endsWithLine }
     : "none";
 }
 
@@ -60,7 +62,7 @@ export function headOfEnvelopes(
  * and all of it may be inside an object `function`.
  */
 export class Envelopes implements JsonConsumer {
-  readonly isSequence = true;
+  readonly isSequence: boolean;
   /** Begun, but not closed. */
   #call: CallWriter | undefined;
   /** Closed. The last one is not ended: the next call or the end of the block does that. */
@@ -68,6 +70,8 @@ export class Envelopes implements JsonConsumer {
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
   readonly #maxKept: number;
+  /** The end of the object ends the call. */
+  #isAlone: boolean;
   readonly #isKeyed: boolean;
   readonly #argumentsKey: string | undefined;
   #expected: "object" | "first" | "key" | "in key" | "colon" | "value" | "in value" | "next" = "object";
@@ -85,9 +89,11 @@ export class Envelopes implements JsonConsumer {
   /** The first unknown key: if there are no arguments, that is where the model put them. */
   #strange: string | undefined;
 
-  constructor(writer: BlockWriter, context: TextContext, keys: Pick<EnvelopeForm, "isKeyed" | "argumentsKey"> = {}) {
+  constructor(writer: BlockWriter, context: TextContext, keys: Omit<EnvelopeForm, "ends"> = {}) {
     this.#writer = writer;
     this.#context = context;
+    this.isSequence = keys.isSingle !== true;
+    this.#isAlone = !this.isSequence;
     this.#isKeyed = keys.isKeyed === true;
     this.#argumentsKey = keys.argumentsKey;
     // One more than allowed, so that the buffer reports it.
@@ -129,6 +135,7 @@ export class Envelopes implements JsonConsumer {
     switch (this.#expected) {
       case "object":
         if (code === OPEN) this.#begin();
+        else if (code === OPEN_LIST) this.#isAlone = false;
         // In a list of calls, a comma or the end of the list ends the call before it.
         else if (code === COMMA || code === CLOSE_LIST) this.#last?.done();
         else if (code === DOUBLE) this.second();
@@ -198,7 +205,7 @@ export class Envelopes implements JsonConsumer {
         this.#call!.unreadable(`it has ${JSON.stringify(this.#strange)}, but no "arguments": all of them belong there`);
       }
       // What has no name by now will have none.
-      if (!this.#call!.hasName()) this.#call!.done();
+      if (this.#isAlone || !this.#call!.hasName()) this.#call!.done();
       this.#closed.push(this.#call!);
       this.#call = undefined;
       this.#expected = "object";
@@ -262,6 +269,7 @@ const DOUBLE = 34;
 const SINGLE = 39;
 const COMMA = 44;
 const COLON = 58;
+const OPEN_LIST = 91;
 const CLOSE_LIST = 93;
 const OPEN = 123;
 const CLOSE = 125;

@@ -469,9 +469,9 @@ describe("a call of mistral", () => {
     ["is cut behind the mark of its arguments", "[TOOL_CALLS]now[ARGS]\n", ["truncated"], ""],
     [
       "takes nothing from the next one, if a quote has no end",
-      '[TOOL_CALLS]now{"a": "b}[TOOL_CALLS]now{}',
+      '[TOOL_CALLS]now{"a": "b}[TOOL_CALLS]now{} and',
       ["truncated", {}],
-      "",
+      " and",
     ],
     ["nor if a bracket has none", '[TOOL_CALLS]now[ARGS]{"a": {"b": 1}[TOOL_CALLS]now{}', ["truncated", {}], ""],
     [
@@ -493,6 +493,7 @@ describe("a call of mistral", () => {
       [{ city: "Oslo" }],
       " and",
     ],
+    ["is cut in a list that has no end", '[TOOL_CALLS][{"name": "now", "arguments": {}}', ["truncated"], ""],
     ["is none without arguments", "[TOOL_CALLS]now!", [], "[TOOL_CALLS]now!"],
   ])("%s", async (_, text, outcomes, said) => {
     await expectRead(textJson("mistral"), text, outcomes, said);
@@ -610,6 +611,8 @@ describe("a quote in the arguments that is not escaped", () => {
     'x"} ", y',
     'x"} }',
     'foo("} else {")',
+    'a "}}" b',
+    'a "}}]" b',
   ];
   it.each<[NotationName, string]>([
     ["hermes", '<tool_call>{"name": "write", "arguments": @}</tool_call>'],

@@ -10,7 +10,7 @@ const OPEN = "<function=";
 const CLOSE = "</function>";
 const PYTHON_TAG = "<|python_tag|>";
 /** Its end is the end of the message, which many servers do not show. */
-const PYTHON: EnvelopeForm = { ends: MESSAGE_ENDS, nexts: [PYTHON_TAG], endsWith: "line" };
+const PYTHON: EnvelopeForm = { ends: MESSAGE_ENDS, nexts: [PYTHON_TAG], endsWithLine: true };
 
 /**
  * Llama: `<function=name>{…}</function>`; or `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which

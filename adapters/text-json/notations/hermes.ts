@@ -61,7 +61,7 @@ export const hermes: JsonDialect = {
     const form = FORMS.find(({ open }) => open === marker);
     if (form === undefined) return unmarkedCalls(marker, [...CLOSES, ...MESSAGE_ENDS], writer, context);
     const { close, isKeyed, argumentsKey, isBesideTools } = form;
-    if (close === undefined) return envelopeBlock({ ends: ENDS, nexts: NEXTS, endsWith: "line" }, writer, context);
+    if (close === undefined) return envelopeBlock({ ends: ENDS, nexts: NEXTS, endsWithLine: true }, writer, context);
     const areCalls = (text: string, json: number) => headOfCalls(text[json], text, json + 1, context, true);
     const keys = { isKeyed, argumentsKey, ...(isBesideTools && { areCalls }) };
     return envelopeBlock({ ends: CLOSES, nexts: NEXTS, ...keys }, writer, context);

@@ -45,7 +45,7 @@ function headOf(text: string, at: number): Head | "maybe" | "none" {
   const begin = skipSpace(text, at);
   if (begin === text.length) return "maybe";
   if (text[begin] === "[" || text[begin] === "{") {
-    return headOfEnvelopes(text, at, { endsWith: "json" });
+    return headOfEnvelopes(text, at, { endsWithLine: true, isSingle: true });
   }
   // A name follows the mark immediately; a word after a space belongs to a sentence.
   let end = begin > at ? begin : endOfName(text, begin);
@@ -62,5 +62,5 @@ function headOf(text: string, at: number): Head | "maybe" | "none" {
   if (argsMark === "yes") end += ARGS.length;
   const json = skipSpace(text, end);
   if (json === text.length || argsMark === "maybe" || (id === undefined && idMark === "maybe")) return "maybe";
-  return text[json] === "{" ? { json, begin: (writer) => namedCall(writer, name, id), endsWith: "line" } : "none";
+  return text[json] === "{" ? { json, begin: (writer) => namedCall(writer, name, id), endsWithLine: true } : "none";
 }
