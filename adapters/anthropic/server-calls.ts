@@ -19,7 +19,9 @@ export function isServerResult({ type }: { readonly type: string }): boolean {
 /** Reports what the provider runs itself. */
 export class ServerCalls {
   readonly #sink: ParserSink;
-  #byId: Map<string, WireBlock> | undefined;
+  readonly #byId = new Map<string, WireBlock>();
+  /** The ids of those without a result so far, in order. */
+  readonly #open = new Set<string>();
 
   constructor(sink: ParserSink) {
     this.#sink = sink;
@@ -36,17 +38,22 @@ export class ServerCalls {
       executedBy: "provider",
       ...known,
     });
-    if (id) (this.#byId ??= new Map()).set(id, block);
+    if (id === undefined) return;
+    if (!this.#byId.has(id)) this.#open.add(id);
+    this.#byId.set(id, block);
   }
 
-  ended(result: WireBlock, id: string): void {
+  /** @returns the id of the call that has ended */
+  ended(result: WireBlock, id: string): string {
     const { content, type } = result;
     // The call may belong to an earlier turn, whose program waited for our results.
-    const call = this.#byId?.get(id);
-    if (call === undefined && type === "tool_result") return;
+    const call = this.#byId.get(id) ?? this.#waiting(type);
+    const callId = textOf(call?.id) ?? id;
+    if (call === undefined && type === "tool_result") return id;
+    this.#open.delete(callId);
     const failed = result.is_error === true || (isRecord(content) && String(content["type"]).endsWith("_error"));
     this.#sink.providerTool({
-      id,
+      id: callId,
       name: textOf(call?.name) ?? type.slice(0, -"_tool_result".length),
       type: call?.type ?? type,
       status: failed ? "failed" : "completed",
@@ -54,5 +61,12 @@ export class ServerCalls {
       ...(call?.input !== undefined && { input: call.input }),
       output: content,
     });
+    return callId;
+  }
+
+  /** Kimi gives the result of a search another id than its call: https://github.com/Wei-Shaw/sub2api/issues/5209 */
+  #waiting(type: string): WireBlock | undefined {
+    const first = this.#byId.get(this.#open.values().next().value!);
+    return `${first?.name}_tool_result` === type ? first : undefined;
   }
 }

@@ -469,6 +469,26 @@ describe("reading", () => {
     expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [asked, found] }]);
   });
 
+  // https://github.com/Wei-Shaw/sub2api/issues/5209
+  it("tells results under the ids of their calls, in order, where they have ids of their own", async () => {
+    const asked = (id: string) => ({ type: "server_tool_use", id, name: "web_search", input: { query: id } });
+    const found = (id: string) => ({ type: "web_search_tool_result", tool_use_id: id, content: [] });
+    const blocks = [asked("a"), found("x"), asked("b"), asked("c"), found("c"), found("y")];
+    const { turn } = await readEvents([
+      start,
+      ...blocks.flatMap((block, at) => [open(at, block), close(at)]),
+      ...end("end_turn"),
+    ]);
+    expect(turn.providerToolCalls.map(({ id, status }) => [id, status])).toEqual([
+      ["a", "completed"],
+      ["b", "completed"],
+      ["c", "completed"],
+    ]);
+    expect(anthropic.assistantMessage(turn)).toEqual([
+      { role: "assistant", content: [asked("a"), found("a"), asked("b"), asked("c"), found("c"), found("b")] },
+    ]);
+  });
+
   it("adds up what was read fresh, written to the cache and read from it, and takes the last count of each", async () => {
     const { turn } = await readEvents([
       {
