@@ -15,6 +15,12 @@ function usageOf(raw: WireUsage): Usage {
   return { inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, raw };
 }
 
+/** What was read: the names of its counts. */
+const READ = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"] as const;
+
+/** Whether counts tell that anything was read: a gateway that does not know it any more says zero. */
+const tellsRead = (counts: WireUsage): boolean => READ.some((name) => (countOf(counts[name]) ?? 0) > 0);
+
 /** The counts of a message, which come in parts. */
 export class UsageSum {
   readonly #sink: ParserSink;
@@ -30,11 +36,17 @@ export class UsageSum {
     this.#sum = undefined;
   }
 
-  /** Counts are cumulative; `null` in a later frame means that the count is not repeated. */
+  /**
+   * Counts are cumulative; `null` in a later frame means that the count is not repeated, as do zeros for all that was
+   * read: https://github.com/envoyproxy/ai-gateway/pull/1631. A lower count counts: the first may be an estimate.
+   */
   add(more: WireUsage | null | undefined): void {
     if (!more) return;
     const sum: Record<string, unknown> = { ...this.#sum };
-    for (const [name, value] of Object.entries(more)) if (!isNothing(value) && name !== "__proto__") sum[name] = value;
+    const known: readonly string[] = this.#sum !== undefined && tellsRead(this.#sum) && !tellsRead(more) ? READ : [];
+    for (const [name, value] of Object.entries(more)) {
+      if (!isNothing(value) && name !== "__proto__" && !known.includes(name)) sum[name] = value;
+    }
     this.#sum = sum as WireUsage;
     this.#isTold = false;
   }

@@ -510,6 +510,30 @@ describe("reading", () => {
     });
   });
 
+  // https://github.com/envoyproxy/ai-gateway/pull/1631
+  it("keeps the count of what was read where the end says that nothing was", async () => {
+    const zero = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+    const { turn } = await readEvents([
+      { type: "message_start", message: { usage: { ...zero, input_tokens: 17, output_tokens: 0 } } },
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { ...zero, output_tokens: 8 } },
+      { type: "message_stop" },
+    ]);
+    expect(turn.usage).toMatchObject({ inputTokens: 17, outputTokens: 8, totalTokens: 25 });
+  });
+
+  it("takes a lower count of what was read at the end, and all of it from a cache", async () => {
+    const { turn } = await readEvents([
+      { type: "message_start", message: { usage: { input_tokens: 900, output_tokens: 0 } } },
+      {
+        type: "message_delta",
+        delta: { stop_reason: "end_turn" },
+        usage: { input_tokens: 0, cache_read_input_tokens: 850, output_tokens: 8 },
+      },
+      { type: "message_stop" },
+    ]);
+    expect(turn.usage).toMatchObject({ inputTokens: 850, cacheReadTokens: 850, totalTokens: 858 });
+  });
+
   it("tells the usage that it knows when the stream is cut", async () => {
     const { told } = await readEvents([
       { type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1 } } },
