@@ -74,6 +74,7 @@ export type {
   ModelRequest,
   ModelTurn,
   ResponseInfo,
+  ResponseModelOptions,
   ResultImage,
 } from "./model.ts";
 export {

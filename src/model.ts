@@ -117,6 +117,17 @@ export interface ModelOptions extends ToolsOptions, Pick<ReadOptions, "limits" |
   readonly parallel?: boolean | undefined;
 }
 
+/** Options of a model whose client can give the `Response` itself: `openai` and `@anthropic-ai/sdk`. */
+export interface ResponseModelOptions extends ModelOptions {
+  /**
+   * Reads the bytes of the client's response (`asResponse()`) instead of its events: the same turn, in a fraction of the
+   * time. What listens to the client's own events, for tracing say, then hears none, and clients that decode a format of
+   * their own (Bedrock's event streams) cannot be read this way. A wrapped client without `asResponse()` gives its
+   * events. Default false.
+   */
+  readonly asResponse?: boolean | undefined;
+}
+
 /** A client without the method is the caller's mistake; calling it would look like a lost connection. */
 export function checkClient(method: unknown, model: string, client: string): void {
   if (typeof method !== "function") throw new TypeError(`${model} takes a client of ${client}, made by you.`);

@@ -1,8 +1,17 @@
 import { isToolError, messageOf, ToolError } from "./errors.ts";
 import { objectIn } from "./json/index.ts";
-import type { Conversation, Model, ModelOptions, ModelRequest, ModelTurn, ResponseInfo } from "./model.ts";
+import type {
+  Conversation,
+  Model,
+  ModelOptions,
+  ModelRequest,
+  ModelTurn,
+  ResponseInfo,
+  ResponseModelOptions,
+} from "./model.ts";
 import { lost } from "./read/failures.ts";
 import type { TurnStream } from "./read/index.ts";
+import { openSource } from "./source.ts";
 import { errorText, isObject, textOf } from "./wire/field.ts";
 
 /** What an SDK returns for a request: the stream, and what it exposes of the response. */
@@ -17,6 +26,7 @@ export interface Opened<Event> {
 export type Requested<Event> =
   | PromiseLike<AsyncIterable<Event>>
   | {
+      asResponse?(): Promise<Response>;
       withResponse(): Promise<{
         readonly data: AsyncIterable<Event>;
         readonly response: Response;
@@ -25,8 +35,16 @@ export type Requested<Event> =
     };
 
 /** The stream, and what is known about the response. */
-export async function opened<Event>(requested: Requested<Event>): Promise<Opened<Event>> {
+export async function opened<Event>(
+  requested: Requested<Event>,
+  { asResponse = false }: ResponseModelOptions = {},
+): Promise<Opened<Event>> {
   if (!("withResponse" in requested)) return { events: await requested };
+  if (asResponse && requested.asResponse !== undefined) {
+    const response = await requested.asResponse();
+    const bytes = openSource("model", response).items as AsyncIterable<any>;
+    return { events: bytes, response: responseInfo(response.status, response.headers) };
+  }
   const { data, response, request_id: id } = await requested.withResponse();
   return { events: data, response: responseInfo(response.status, response.headers, textOf(id)) };
 }

@@ -30,7 +30,7 @@ const floors: Record<string, readonly string[]> = {
   ],
   "src/adapter.ts": ["src/read", "src/stream", "src/tool", "src/schema", "src/wire", "src/errors.ts"],
   "src/model.ts": ["src/adapter.ts", "src/read", "src/stream", "src/tool"],
-  "src/open-turn.ts": ["src/model.ts", "src/read", "src/wire", "src/json", "src/errors.ts"],
+  "src/open-turn.ts": ["src/source.ts", "src/model.ts", "src/read", "src/wire", "src/json", "src/errors.ts"],
   "src/endpoint.ts": ["src/adapter.ts"],
   "src/pairing.ts": [],
   "src/text": [

@@ -4,7 +4,7 @@ import type { BetaMessageParam } from "@anthropic-ai/sdk/resources/beta/messages
 /** @ts-ignore */
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "../../src/adapter.ts";
-import type { Model, ModelOptions } from "../../src/model.ts";
+import type { Model, ResponseModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { namespaced } from "../../src/tool/names.ts";
@@ -109,19 +109,19 @@ function model(
   this: MessagesAdapter | void,
   client: MessagesClient,
   params: MessagesModelParams,
-  options?: ModelOptions,
+  options?: ResponseModelOptions,
 ): Model<MessageParam>;
 function model(
   this: MessagesAdapter | void,
   client: BetaMessagesClient,
   params: BetaMessagesModelParams,
-  options?: ModelOptions,
+  options?: ResponseModelOptions,
 ): Model<BetaMessageParam>;
 function model(
   this: MessagesAdapter | void,
   client: MessagesClient | BetaMessagesClient,
   params: MessagesModelParams | BetaMessagesModelParams,
-  options?: ModelOptions,
+  options?: ResponseModelOptions,
 ): Model<any> {
   // `this`, so that an adapter that wraps this one reads with what it adds.
   return messagesModel(this ?? anthropic, client as MessagesClient, params as MessagesModelParams, options);

@@ -25,7 +25,14 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import {
+  checkClient,
+  checkParams,
+  isSent,
+  type Conversation,
+  type Model,
+  type ResponseModelOptions,
+} from "../../src/model.ts";
 import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
@@ -67,10 +74,10 @@ export function messagesModel(
   adapter: MessagesAdapter,
   client: MessagesClient,
   params: MessagesModelParams,
-  options: ModelOptions = {},
+  options: ResponseModelOptions = {},
 ): Model<MessageParam> {
   checkClient(client?.messages?.create, "anthropic.model()", "@anthropic-ai/sdk");
-  checkParams(params, "anthropic.model()", options);
+  checkParams(params, "anthropic.model()", options, { asResponse: true });
   const { parallel } = options;
   const { tools: hosted = [], ...fields } = params;
   const model = modelOf(adapter, conversation, options, ({ messages, tools = [], instructions, toolChoice }) => {
@@ -86,7 +93,7 @@ export function messagesModel(
         : offered.length > 0 && parallel !== undefined && parallelChoice(parallel, fields.tool_choice)),
       stream: true,
     };
-    return (signal) => opened(client.messages.create(body, { signal }));
+    return (signal) => opened(client.messages.create(body, { signal }), options);
   });
   const assistantMessage = (turn: Turn) => withContainer(adapter.assistantMessage(turn), turn);
   return { ...model, adapter: { ...adapter, assistantMessage } };

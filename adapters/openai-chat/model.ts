@@ -8,7 +8,14 @@ import type {
 } from "openai/resources/chat/completions";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import {
+  checkClient,
+  checkParams,
+  isSent,
+  type Conversation,
+  type Model,
+  type ResponseModelOptions,
+} from "../../src/model.ts";
 import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { textMessage } from "./messages.ts";
@@ -34,7 +41,7 @@ export interface ChatAdapter extends Adapter<any, any, any, ChatCompletionMessag
 /** The parameters of `client.chat.completions.create()`, without those that each turn sets. */
 export type ChatModelParams = Omit<ChatCompletionCreateParamsStreaming, "messages" | "tools" | "stream">;
 
-export interface ChatModelOptions extends ModelOptions {
+export interface ChatModelOptions extends ResponseModelOptions {
   /** The role of the message with the `instructions`. OpenAI's newer models call it `developer`. Default `system`. */
   readonly instructionsRole?: "system" | "developer" | undefined;
   /**
@@ -56,7 +63,11 @@ export function chatModel(
   options: ChatModelOptions = {},
 ): Model<ChatCompletionMessageParam> {
   checkClient(client?.chat?.completions?.create, "openaiChat.model()", "openai");
-  checkParams(params, "openaiChat.model()", options, { instructionsRole: true, alternatingRoles: true });
+  checkParams(params, "openaiChat.model()", options, {
+    asResponse: true,
+    instructionsRole: true,
+    alternatingRoles: true,
+  });
   const { instructionsRole = "system", alternatingRoles = false, parallel } = options;
   const { stream_options: streamOptions = { include_usage: true }, ...fields } = params;
   // "'parallel_tool_calls' is only allowed when 'tools' are specified": https://github.com/openai/swarm/issues/30
@@ -76,7 +87,7 @@ export function chatModel(
       ...(isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { tools })),
       stream: true,
     };
-    return (signal) => opened(client.chat.completions.create(body, { signal }));
+    return (signal) => opened(client.chat.completions.create(body, { signal }), options);
   });
 }
 

@@ -2,7 +2,7 @@
 /** @ts-ignore */
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "../../src/adapter.ts";
-import type { Model, ModelOptions } from "../../src/model.ts";
+import type { Model, ResponseModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { namespaced } from "../../src/tool/names.ts";
@@ -88,7 +88,7 @@ export const openaiResponses = defineAdapter({
     this: ResponsesAdapter | void,
     client: ResponsesClient,
     params: ResponsesModelParams,
-    options?: ModelOptions,
+    options?: ResponseModelOptions,
   ): Model<ResponseInputItem> {
     // `this`, so that an adapter that wraps this one reads with what it adds.
     return responsesModel(this ?? openaiResponses, client, params, options);

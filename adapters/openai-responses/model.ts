@@ -12,7 +12,14 @@ import type {
 } from "openai/resources/responses/responses";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
-import { checkClient, checkParams, isSent, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
+import {
+  checkClient,
+  checkParams,
+  isSent,
+  type Conversation,
+  type Model,
+  type ResponseModelOptions,
+} from "../../src/model.ts";
 import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
@@ -44,10 +51,10 @@ export function responsesModel(
   adapter: ResponsesAdapter,
   client: ResponsesClient,
   params: ResponsesModelParams,
-  options: ModelOptions = {},
+  options: ResponseModelOptions = {},
 ): Model<ResponseInputItem> {
   checkClient(client?.responses?.create, "openaiResponses.model()", "openai 5 or later");
-  checkParams(params, "openaiResponses.model()", options);
+  checkParams(params, "openaiResponses.model()", options, { asResponse: true });
   const { parallel } = options;
   const { tools: hosted = [], ...fields } = params;
   // Then the provider has the history, and in it the calls of the first results.
@@ -63,7 +70,7 @@ export function responsesModel(
       ...(isSent(toolChoice, offered) && adapter.toolChoice(toolChoice, { tools })),
       stream: true,
     };
-    return (signal) => opened(client.responses.create(body, { signal }));
+    return (signal) => opened(client.responses.create(body, { signal }), options);
   });
 }
 

@@ -8,7 +8,7 @@ import { GoogleGenAI, type ToolConfig as GenaiToolConfig } from "@google/genai";
 import { FunctionCallingMode, GoogleGenerativeAI, type ToolConfig } from "@google/generative-ai";
 import { CohereClientV2 } from "cohere-ai";
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
@@ -17,7 +17,7 @@ import { googleInteractions } from "../../adapters/google-interactions/index.ts"
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses, type ResponsesModelParams } from "../../adapters/openai-responses/index.ts";
 import { textJson } from "../../adapters/text-json/index.ts";
-import type { Model, ModelRequest } from "../../src/model.ts";
+import type { Model, ModelRequest, ResponseModelOptions } from "../../src/model.ts";
 import { responseInfo } from "../../src/open-turn.ts";
 import { loadRecording, serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { replayModel, summarize } from "../../src/testing/index.ts";
@@ -39,38 +39,27 @@ interface Row {
 }
 
 const rows: Record<string, Row> = {
-  "openai chat": {
-    wire: "openai-chat",
-    model: (url) =>
-      openaiChat.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), {
-        model: "gpt-5-mini",
-        reasoning_effort: "low",
-      }),
-    retries: true,
-    tells: true,
-  },
-  "openai responses": {
-    wire: "openai-responses",
-    model: (url) =>
-      openaiResponses.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), {
-        model: "gpt-5-mini",
-        store: false,
-        include: ["reasoning.encrypted_content"],
-      }),
-    retries: true,
-    tells: true,
-  },
-  anthropic: {
-    wire: "anthropic",
-    model: (url) =>
-      anthropic.model(new Anthropic({ apiKey: "none", baseURL: url }), {
-        model: "claude-x",
-        max_tokens: 64,
-        stop_sequences: ["END"],
-      }),
-    retries: true,
-    tells: true,
-  },
+  ...bothWays("openai chat", "openai-chat", (url, options) =>
+    openaiChat.model(
+      new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }),
+      { model: "gpt-5-mini", reasoning_effort: "low" },
+      options,
+    ),
+  ),
+  ...bothWays("openai responses", "openai-responses", (url, options) =>
+    openaiResponses.model(
+      new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }),
+      { model: "gpt-5-mini", store: false, include: ["reasoning.encrypted_content"] },
+      options,
+    ),
+  ),
+  ...bothWays("anthropic", "anthropic", (url, options) =>
+    anthropic.model(
+      new Anthropic({ apiKey: "none", baseURL: url }),
+      { model: "claude-x", max_tokens: 64, stop_sequences: ["END"] },
+      options,
+    ),
+  ),
   "@google/genai": {
     wire: "google",
     model: (url) =>
@@ -115,13 +104,25 @@ const rows: Record<string, Row> = {
   },
 };
 
+/** A client that can give the response itself: its events are read, and the bytes. */
+function bothWays(
+  name: string,
+  wire: string,
+  model: (url: string, options: ResponseModelOptions) => Model,
+): Record<string, Row> {
+  const row = (options: ResponseModelOptions): Row => ({
+    wire,
+    model: (url) => model(url, options),
+    retries: true,
+    tells: true,
+  });
+  return { [name]: row({}), [`${name}, as a response`]: row({ asResponse: true }) };
+}
+
 let server: ReplayServer;
 beforeAll(async () => {
   const behavior = Object.fromEntries(
-    adapters.flatMap(({ name }) => [
-      [`${name}/one-call`, { status: 429, message: "Slow down.", times: 1 }],
-      [`${name}/no-arguments`, { status: 401, message: "Bad key." }],
-    ]),
+    adapters.map(({ name }) => [`${name}/no-arguments`, { status: 401, message: "Bad key." }]),
   );
   server = await serveReplay({ adapters, fixtures: fixturesDir, behavior });
 });
@@ -148,12 +149,13 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
   });
 
   it.runIf(retries)("leaves retries to the SDK, if it makes any", async () => {
-    const count = asked("one-call").length;
-    const read = await at("one-call")
-      .open({ messages: [at("one-call").userMessage("Hi")], tools: sharedTools })
-      .done();
+    const behavior = { [`${wire}/one-call`]: { status: 429, message: "Slow down.", times: 1 } };
+    const busy = await serveReplay({ adapters, fixtures: fixturesDir, behavior });
+    onTestFinished(() => busy.close());
+    const asking = model(`${busy.url}/${wire}/one-call`);
+    const read = await asking.open({ messages: [asking.userMessage("Hi")], tools: sharedTools }).done();
     expect(read.error).toBeUndefined();
-    expect(asked("one-call").length - count).toBe(2);
+    expect(busy.requests).toHaveLength(2);
   });
 
   it("tells of a refused request with the last event, in one place", async () => {
