@@ -231,6 +231,20 @@ it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
   },
 );
 
+it.each(
+  [anthropic, cohere, google, googleInteractions, openaiResponses].map((adapter) => [adapter.name, adapter] as const),
+)(
+  "%s refuses a turn that another one has read: of its text, thinking and calls it would send too little or too much",
+  async (name, adapter) => {
+    const others = [anthropic, cohere, google, googleInteractions, openaiChat, openaiResponses];
+    for (const other of others) {
+      const turn = await other.read(new Response("")).done();
+      if (other.name === name) expect(adapter.assistantMessage(turn)).toEqual([]);
+      else expect(() => adapter.assistantMessage(turn)).toThrow(`got one of ${other.name}. What one provider said`);
+    }
+  },
+);
+
 describe.each(readers.map(({ adapter }) => adapter))("the results of $name", (adapter) => {
   it.each([[undefined], ["call_1"], [{ id: "call_1" }]])("are of a use, and not of %j", (given) => {
     expect(() => adapter.toolResult(given as never, "22")).toThrow(/toolResult\(\) takes the use of a call/);

@@ -6,7 +6,7 @@ import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { answers, checkTurn, historyInput, onlySaid, outputText, wireId } from "../../src/stream/history.ts";
+import { answers, historyInput, onlySaid, outputText, recordOf, wireId } from "../../src/stream/history.ts";
 import { isCut } from "./finish.ts";
 import type { AnthropicRecord, BlockRecord, MessageRecord } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -39,13 +39,7 @@ export interface UserMessage {
  * @throws TypeError for a turn of another adapter, or one that has not been read to its end
  */
 export const assistantMessage = (turn: Turn): AssistantMessage[] => {
-  checkTurn(turn);
-  const { messages } = (turn.native ?? {}) as Partial<AnthropicRecord>;
-  if (messages === undefined) {
-    throw new TypeError(
-      `assistantMessage() takes a turn that this adapter has read to its end, got one of ${turn.wire}.`,
-    );
-  }
+  const { messages } = recordOf<AnthropicRecord>(turn, "messages");
   const calls = new Map(turn.calls.map((call) => [`${call.turnIndex}/${call.callIndex}`, call]));
   const ended = messages.flatMap(({ blocks }) => blocks).filter(({ done }) => done);
   const answered = new Set(ended.map(({ block }) => block["tool_use_id"]));

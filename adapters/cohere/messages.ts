@@ -6,7 +6,7 @@ import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { answers, checkTurn, historyArguments, onlySaid, outputText, wireId } from "../../src/stream/history.ts";
+import { answers, historyArguments, onlySaid, outputText, recordOf, wireId } from "../../src/stream/history.ts";
 import { toolName } from "./schema.ts";
 import type { CohereContent, CohereNative } from "./wire.ts";
 
@@ -16,8 +16,8 @@ import type { CohereContent, CohereNative } from "./wire.ts";
  * calls becomes part of the plan, a plan without calls becomes text.
  */
 export const assistantMessage = (turn: Turn): Cohere.ChatMessageV2[] => {
-  checkTurn(turn);
-  const { toolPlan = "", content: recorded = [], citations = [] } = (turn.native ?? {}) as Partial<CohereNative>;
+  const none = { toolPlan: "", content: [], citations: [] };
+  const { toolPlan, content: recorded, citations } = recordOf<CohereNative>(turn, "toolPlan", none);
   // Calls with another turn index do not come from the wire: they were found in its text.
   const said = turn.calls.some(({ turnIndex }) => turnIndex !== 0) ? onlySaid(recorded, turn.text) : recorded;
   if (toolPlan === "" && said.length === 0 && turn.calls.length === 0) return [];

@@ -6,7 +6,7 @@ import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { answers, checkTurn, historyInput, outputText, wireId } from "../../src/stream/history.ts";
+import { answers, historyInput, outputText, recordOf, wireId } from "../../src/stream/history.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { toolName } from "./schema.ts";
 import { isHosted, isResult } from "./steps.ts";
@@ -20,8 +20,7 @@ type Step = Interactions.Step;
  * keeps the history (`previous_interaction_id`).
  */
 export const assistantMessage = (turn: Turn): Step[] => {
-  checkTurn(turn);
-  const native = (turn.native ?? { steps: [] }) as InteractionsNative;
+  const native = recordOf<InteractionsNative>(turn, "steps", { steps: [] });
   // Calls with another turn index do not come from the wire: they were found in its text, or in another call.
   const calls = new Map(turn.calls.map((call) => [call.turnIndex === 0 ? call.callIndex : call, call]));
   const ended = native.steps.filter(({ done, executed }) => done || executed).map(({ step }) => step);

@@ -4,7 +4,7 @@ import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { isNothing, textOf } from "../../src/wire/field.ts";
-import { answers, checkTurn, outputText, wireId } from "../../src/stream/history.ts";
+import { answers, outputText, recordOf, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -24,8 +24,7 @@ import type {
  * a history that separates them.
  */
 export const assistantMessage = (turn: Turn): GoogleContent[] => {
-  checkTurn(turn);
-  const native = (turn.native ?? { parts: [], calls: [] }) as GoogleNative;
+  const native = recordOf<GoogleNative>(turn, "parts", { parts: [], calls: [] });
   // Calls with another turn index do not come from the wire: they were found in its text, or in another call.
   const calls = new Map(turn.calls.map((call) => [call.turnIndex === 0 ? call.callIndex : call, call]));
   const known = new Map(native.calls.map((call) => [call.position, call]));

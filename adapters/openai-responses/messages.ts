@@ -7,7 +7,7 @@ import type { Turn } from "../../src/stream/events.ts";
 import { isFreeText } from "../../src/schema/rewrites.ts";
 import { wellFormed, wellFormedTurn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { answers, checkTurn, historyArguments, outputText, wireId } from "../../src/stream/history.ts";
+import { answers, historyArguments, outputText, recordOf, wireId } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { textOf } from "../../src/wire/field.ts";
@@ -20,8 +20,7 @@ import type { NativeItem, NativeTurn, WireItem, WirePart } from "./wire.ts";
  * turn that failed: its text as far as it came, what else was complete, and every call, since every call gets a result.
  */
 export const assistantMessage = (turn: Turn): ResponseInputItem[] => {
-  checkTurn(turn);
-  const native = (turn.native ?? { items: [] }) as NativeTurn;
+  const native = recordOf<NativeTurn>(turn, "items", { items: [] });
   const calls = new Map<unknown, ToolCall>(turn.calls.map((call) => [call.metadata["item"] ?? call, call]));
   const answered = new Set(native.items.map(({ item }) => (isResult(item) ? item.call_id : undefined)));
   const sent = turn.error === undefined ? native.items : native.items.flatMap(withoutReference);

@@ -26,6 +26,23 @@ function gotOf(value: unknown): string {
   return "turn" in value ? "the stream" : typeof value["then"] === "function" ? "a promise" : "another object";
 }
 
+/**
+ * What an adapter's own parser has recorded of a turn.
+ *
+ * @param field one that every such record has
+ * @param absent for a turn without a record, as one made by hand; default: it is refused
+ * @throws TypeError for a turn of another adapter
+ */
+export function recordOf<Native extends object>(turn: Turn, field: keyof Native, absent?: Native): Native {
+  checkTurn(turn);
+  const record = (turn.native ?? absent) as Native | undefined;
+  if (record !== undefined && Object.hasOwn(record, field)) return record;
+  throw new TypeError(
+    `assistantMessage() takes a turn that this adapter has read to its end, got one of ${turn.wire}. ` +
+      "What one provider said, tell another one as text.",
+  );
+}
+
 /** The part of an adapter that answers calls. */
 export interface Answers<Message> {
   /**
