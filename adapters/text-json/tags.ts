@@ -198,8 +198,9 @@ export class TagBlock implements BlockReader {
 
   #readJson(json: JsonBlock, text: string, from: number): number {
     const at = json.read(text, from);
-    if (json.state === "closed") this.#json = this.#call = this.#args = undefined;
-    return at;
+    if (json.state !== "closed") return at;
+    this.#json = this.#call = this.#args = undefined;
+    return this.#readSection(text, at);
   }
 
   /** Everything up to the end of the call belongs to it, and is ignored. */

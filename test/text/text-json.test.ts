@@ -755,7 +755,7 @@ describe("a block behind one that has no end", () => {
       " and",
     ],
   ])("is another one: %s, %s", async (name, text, said) => {
-    for (const pieces of [[text], text.split("")]) {
+    for (const pieces of [text.split(""), ...Array.from(text, (_, at) => [text.slice(0, at), text.slice(at)])]) {
       const { turn } = await readText(textJson(name), pieces, sharedTools);
       expect(turn.calls.map(({ released }) => released)).toEqual(
         text.includes('"b') ? [true, false, true] : [true, true],
