@@ -76,7 +76,7 @@ export class DataReader {
 
 /** Nothing, or a comment that a gateway has made data: https://github.com/mnfst/llm-gateway/issues/2053 */
 function isKeepAlive(data: string): boolean {
-  return data === "" || data.startsWith(":");
+  return data === "" || (data.startsWith(":") && !data.includes("\n"));
 }
 
 /** The parser's message without its excerpt: ours has its own. */

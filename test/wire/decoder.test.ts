@@ -33,7 +33,7 @@ const events: Case[] = [
   // https://github.com/mnfst/llm-gateway/issues/2053
   {
     name: "passes over comments that a gateway has made data",
-    body: 'data: : waiting\n\ndata: {"a":1}\ndata: : waiting\ndata: {"b":2}\n\n',
+    body: 'data: : waiting\n\ndata: : waiting\ndata: {"a":1}\ndata: : waiting\ndata: {"b":2}\n\n',
     says: [{ a: 1 }, { b: 2 }],
   },
   { name: "reads CRLF", body: 'event: x\r\ndata: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n', says: [{ a: 1 }, { b: 2 }] },

@@ -50,7 +50,19 @@ export const chat = server({
     name: fc.constantFrom("once", "always", "late", "then empty"),
     /** What models write before a name. */
     namespace: fc.constantFrom("", "", "", "functions.", "default_api:"),
-    args: fc.constantFrom("pieces", "pieces", "whole", "object", "snapshots", "twice", "encoded", "placeholder"),
+    /** What servers leave behind it. */
+    leftover: fc.constantFrom("", "", "", "</arg_value>", "<|channel|>commentary"),
+    args: fc.constantFrom(
+      "pieces",
+      "pieces",
+      "whole",
+      "object",
+      "snapshots",
+      "twice",
+      "thrice",
+      "encoded",
+      "placeholder",
+    ),
     isFolded: flag,
     isInterleaved: flag,
     /** The index of the choice. */
@@ -75,7 +87,7 @@ export const chat = server({
     // Where all have one index, the head of a call without arguments could be that of the next one, said twice.
     if (knobs.index === "always 0" && isEmptyBeforeItsName(calls)) return false;
     // A copy with an id that nobody has is another call.
-    const hasCopies = ["snapshots", "twice", "encoded", "placeholder"].includes(knobs.args);
+    const hasCopies = ["snapshots", "twice", "thrice", "encoded", "placeholder"].includes(knobs.args);
     const isOther = ["then another", "then one for all", "changes"].includes(knobs.id);
     if ((isOther || knobs.id === "late") && hasCopies) return false;
     // So is the name with such an id, unless it goes on where the first left off.
@@ -84,12 +96,12 @@ export const chat = server({
     if (hasIds || (hasIndexes && knobs.id !== "always 0")) return true;
     // Whole calls without id and index: the same one twice is two.
     const areBare = knobs.id === "none" && hasNoIndex && knobs.isFolded;
-    return differ(calls) && !(areBare && ["twice", "placeholder"].includes(knobs.args));
+    return differ(calls) && !(areBare && ["twice", "thrice", "placeholder"].includes(knobs.args));
   },
   mayLie: ({ finish }) => finish === "early",
   says: ({ text, reasoning }) => ({ text: text !== "nowhere", reasoning: reasoning !== "none" }),
   send(
-    { index, id, name, namespace, args, isFolded, isInterleaved, isPacked, finish, areLists, ...more },
+    { index, id, name, namespace, leftover, args, isFolded, isInterleaved, isPacked, finish, areLists, ...more },
     calls,
     dice,
   ) {
@@ -105,6 +117,7 @@ export const chat = server({
         object: [call.input],
         snapshots: cuts.map((_, n) => cuts.slice(0, n + 1).join("")),
         twice: [...cuts, text],
+        thrice: [...cuts, text, text],
         encoded: [...cuts, JSON.stringify(text)],
         placeholder: ["{}", ...cuts],
       }[args as "pieces"];
@@ -132,7 +145,8 @@ export const chat = server({
           "always 0": "0",
           none: undefined,
         })[id];
-      const nameOf = (isNamed: boolean) => (isNamed ? namespace + call.name : name === "then empty" ? "" : undefined);
+      const nameOf = (isNamed: boolean) =>
+        isNamed ? namespace + call.name + leftover : name === "then empty" ? "" : undefined;
       const entry = (isHead: boolean, isNamed: boolean, piece?: unknown): Json => ({
         ...(label !== undefined && (isHead || index !== "once") && { index: label }),
         id: idOf(isHead),

@@ -22,16 +22,17 @@ export const messages = server({
     ends: fc.constantFrom("once", "once", "twice", "untold", "before its input"),
     hasEmptyPieces: flag,
     isInterleaved: flag,
-    stop: fc.constantFrom("tool_use", "end_turn", "none"),
+    stop: fc.constantFrom("tool_use", "tool_calls", "end_turn", "none"),
     stops: fc.constantFrom("once", "twice", "early"),
     isStopped: flag,
-    hasServerTool: flag,
+    /** Whose the result of a server's tool is like. */
+    serverTool: fc.constantFrom("none", "none", "Anthropic", "Z.ai", "Kimi"),
     text: place,
     hasThinking: flag,
     isSpeechEnded: flag,
     hasNoise: flag,
   },
-  canTell({ index, id, begins, ends, isInterleaved, hasServerTool, text, stop, isStopped }, calls) {
+  canTell({ index, id, begins, ends, isInterleaved, serverTool, text, stop, isStopped }, calls) {
     if (begins === "twice" && id !== "own") return false;
     // The same call under the same id is the one before, once more.
     const meant = new Set(calls.map(({ name, input }) => `${name} ${JSON.stringify(input)}`));
@@ -43,7 +44,7 @@ export const messages = server({
     // Behind another call nothing would say that it has not ended.
     if (ends === "before its input" && isInterleaved) return false;
     if (index === "counts" || index === "sparse" || index === "as text") return true;
-    return !isInterleaved && ends === "once" && !hasServerTool && (index !== "none" || text === "nowhere");
+    return !isInterleaved && ends === "once" && serverTool === "none" && (index !== "none" || text === "nowhere");
   },
   mayLie: ({ ends, stops }) => ends === "before its input" && stops === "early",
   says: ({ text, hasThinking }) => ({ text: text !== "nowhere", reasoning: hasThinking }),
@@ -86,13 +87,17 @@ export const messages = server({
         ...{ once: [over], twice: [over, over], untold: [], "before its input": [] }[ends],
       ];
     });
-    if (more.hasServerTool) {
+    if (more.serverTool !== "none") {
       const i = 2 + calls.length;
       lists.push([
         begin(i, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }),
         ...pieces(i, '{"query":"x"}'),
         at(i, "stop"),
-        begin(i + 1, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] }),
+        begin(i + 1, {
+          type: more.serverTool === "Z.ai" ? "tool_result" : "web_search_tool_result",
+          tool_use_id: more.serverTool === "Kimi" ? "srvtoolu_2" : "srvtoolu_1",
+          content: [],
+        }),
         at(i + 1, "stop"),
       ]);
     }

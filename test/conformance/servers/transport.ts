@@ -10,7 +10,8 @@ export const transport = fc.record({
   lineEnd: fc.constantFrom("\n", "\n", "\r\n", "\r"),
   name: fc.constantFrom("none", "own", "wrong"),
   hasMark: flag,
-  hasComments: flag,
+  /** Also such as a gateway has made data. */
+  comments: fc.constantFrom("none", "own", "as data"),
   hasIds: flag,
   isSpaced: flag,
   /** The JSON of an event over several lines; or, of all events, no blank line between them. */
@@ -42,7 +43,9 @@ function frameOf(event: Json | string, how: Transport, dice: Dice, isFirst: bool
   const data = isDone ? event : JSON.stringify(event, null, lines === "several" ? 1 : 0);
   const name = { none: undefined, own: isDone ? undefined : event["type"], wrong: "message" }[how.name];
   const written = [
-    ...(how.hasComments && dice(2) === 0 ? [": keep-alive", ...(lines === "tight" ? [] : [""])] : []),
+    ...(how.comments !== "none" && dice(2) === 0
+      ? [how.comments === "own" ? ": keep-alive" : "data: : keep-alive", ...(lines === "tight" ? [] : [""])]
+      : []),
     ...(name === undefined ? [] : [`event:${space}${String(name)}`]),
     ...(how.hasIds ? [`id:${space}${dice(9)}`, "retry: 3000"] : []),
     ...data.split("\n").map((line) => `data:${space}${line}`),
