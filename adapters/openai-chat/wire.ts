@@ -132,6 +132,9 @@ export interface WireUsage {
   readonly prompt_tokens?: number | null;
   readonly completion_tokens?: number | null;
   readonly total_tokens?: number | null;
+  /** mlx-vlm: https://github.com/earendil-works/pi/issues/2326 */
+  readonly input_tokens?: number | null;
+  readonly output_tokens?: number | null;
   readonly prompt_tokens_details?: {
     readonly cached_tokens?: number | null;
     readonly cache_write_tokens?: number | null;
@@ -142,6 +145,8 @@ export interface WireUsage {
   readonly cached_tokens?: number | null;
   /** Mistral: https://github.com/vercel/ai/issues/14382 */
   readonly num_cached_tokens?: number | null;
+  /** LiteLLM: https://docs.litellm.ai/docs/completion/prompt_caching */
+  readonly cache_creation_input_tokens?: number | null;
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
 }
 

@@ -694,6 +694,14 @@ describe("openaiChat.parser()", () => {
     expect((await read([{ choices: [], usage }])).usage).toMatchObject({ inputTokens: 3, cacheReadTokens: 2 });
   });
 
+  it("reads the counts of servers that name them as other wires do", async () => {
+    const litellm = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, cache_creation_input_tokens: 2 };
+    expect((await read([{ choices: [], usage: litellm }])).usage).toMatchObject({ cacheWriteTokens: 2 });
+    const mlx = { input_tokens: 3, output_tokens: 4, total_tokens: 7 };
+    const counts = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };
+    expect((await read([{ choices: [], usage: mlx }])).usage).toEqual({ ...counts, raw: mlx });
+  });
+
   it.each([
     ["in what it wrote", 16, 26],
     ["apart, as xAI does", 4, 26],
