@@ -106,8 +106,8 @@ export class Envelopes implements JsonConsumer {
 
   /** The block is over: the model has ended what is closed, and an unclosed call is malformed. */
   end(): void {
-    this.#last?.done();
-    this.#call?.unreadable("the JSON is not closed where the call ends");
+    if (this.#call === undefined) this.#last?.done();
+    else this.#refuse("the JSON is not closed where the call ends");
   }
 
   second(): void {
@@ -142,7 +142,7 @@ export class Envelopes implements JsonConsumer {
         return at + 1;
       case "next":
         if (isSpace(code)) return at + 1;
-        if (this.#hasArguments && code !== COMMA && code !== CLOSE) this.#call!.unreadable(UNESCAPED);
+        if (this.#hasArguments && code !== COMMA && code !== CLOSE) this.#refuse(UNESCAPED);
         this.#expected = "key";
         return at;
       case "first":
@@ -162,7 +162,7 @@ export class Envelopes implements JsonConsumer {
         return this.#readKey(text, at);
       case "colon":
         if (code === COLON) this.#expected = "value";
-        else if (!isSpace(code)) this.#call!.unreadable(UNESCAPED);
+        else if (!isSpace(code)) this.#refuse(UNESCAPED);
         return at + 1;
       case "value":
         if (isSpace(code)) return at + 1;
@@ -186,12 +186,22 @@ export class Envelopes implements JsonConsumer {
 
   #nameByKey(): void {
     if (this.#name !== undefined) this.#call!.unreadable(`it has the name ${JSON.stringify(this.#name)}, and another`);
-    else this.#call!.name((this.#name = this.#key));
+    else this.#named((this.#name = this.#key));
     this.#key = "arguments";
   }
 
-  #begin(): void {
+  /** Only now it is a call, which ends the one before it: without a name, it may be the rest of a string in that. */
+  #named(name: string): void {
     this.#last?.done();
+    this.#call!.name(name, this.#id);
+  }
+
+  #refuse(reason: string): void {
+    if (!this.#call!.hasName()) this.second();
+    this.#call!.unreadable(reason);
+  }
+
+  #begin(): void {
     this.#call = this.#writer.call();
     this.#id = this.#name = this.#strange = undefined;
     this.#hasArguments = false;
@@ -205,7 +215,9 @@ export class Envelopes implements JsonConsumer {
         this.#call!.unreadable(`it has ${JSON.stringify(this.#strange)}, but no "arguments": all of them belong there`);
       }
       // What has no name by now will have none.
-      if (this.#isAlone || !this.#call!.hasName()) this.#call!.done();
+      const isNamed = this.#call!.hasName();
+      if (!isNamed) this.second();
+      if (!isNamed || this.#isAlone) this.#call!.done();
       this.#closed.push(this.#call!);
       this.#call = undefined;
       this.#expected = "object";
@@ -226,7 +238,7 @@ export class Envelopes implements JsonConsumer {
         this.#expected = "colon";
         return this.#quote === 0 ? at : at + 1;
       }
-      if (this.#quote === 0 && /["'{}()[\],]/.test(text[at]!)) this.#call!.unreadable(UNESCAPED);
+      if (this.#quote === 0 && /["'{}()[\],]/.test(text[at]!)) this.#refuse(UNESCAPED);
       if (this.#key.length < MAX_KEY) this.#key += text[at]!;
     }
     return at;
@@ -256,7 +268,7 @@ export class Envelopes implements JsonConsumer {
     if (isName(key)) {
       this.#name ??= textOf(this.#kept);
       // The id may follow, but models that send one usually send it first, and readers wait for the name.
-      this.#call!.name(this.#name.trim(), this.#id);
+      this.#named(this.#name.trim());
     } else if (isId(key)) this.#id ??= textOf(this.#kept);
     else if (this.#areArguments && this.#kept !== "") this.#call!.args(textOf(this.#kept));
   }

@@ -613,6 +613,9 @@ describe("a quote in the arguments that is not escaped", () => {
     'foo("} else {")',
     'a "}}" b',
     'a "}}]" b',
+    'a "}} {"b',
+    'a "}} {b}',
+    'a "}} {b"c',
   ];
   it.each<[NotationName, string]>([
     ["hermes", '<tool_call>{"name": "write", "arguments": @}</tool_call>'],
