@@ -173,7 +173,7 @@ export class Envelopes implements JsonConsumer {
           return at + 1;
         }
         if (this.#areArguments) this.#hasArguments = true;
-        else if (!this.#isOurs && !isForm(this.#key)) this.#strange ??= this.#key;
+        else if (!isName(this.#key) && !isId(this.#key) && !isForm(this.#key)) this.#strange ??= this.#key;
         this.#expected = "in value";
         this.#value = new ValueEnd();
         this.#kept = "";
@@ -228,7 +228,7 @@ export class Envelopes implements JsonConsumer {
   /** Missing arguments are fine if the tool has no parameters. */
   #lacksArguments(): boolean {
     if (this.#name === undefined || this.#hasArguments) return false;
-    return takesArguments(this.#context.tool(this.#name.trim()));
+    return takesArguments(this.#context.tool(this.#name));
   }
 
   #readKey(text: string, at: number): number {
@@ -248,7 +248,7 @@ export class Envelopes implements JsonConsumer {
     const at = this.#value.read(text, from);
     const piece = text.slice(from, at);
     if (this.#areArguments && !this.#isText) this.#call!.args(piece);
-    else if (this.#isOurs && this.#kept.length < this.#maxKept) this.#kept += piece;
+    else if (this.#kept.length < this.#maxKept) this.#kept += piece;
     if (!this.#value.isClosed) return at;
     this.#endValue();
     this.#expected = "next";
@@ -259,18 +259,14 @@ export class Envelopes implements JsonConsumer {
     return this.#key === "arguments" || this.#key === "parameters" || this.#key === this.#argumentsKey;
   }
 
-  get #isOurs(): boolean {
-    return this.#areArguments || isName(this.#key) || isId(this.#key);
-  }
-
   #endValue(): void {
     const key = this.#key;
     if (isName(key)) {
-      this.#name ??= textOf(this.#kept);
+      this.#name ??= textOf(this.#kept).trim();
       // The id may follow, but models that send one usually send it first, and readers wait for the name.
-      this.#named(this.#name.trim());
+      this.#named(this.#name);
     } else if (isId(key)) this.#id ??= textOf(this.#kept);
-    else if (this.#areArguments && this.#kept !== "") this.#call!.args(textOf(this.#kept));
+    else if (this.#areArguments && this.#isText) this.#call!.args(textOf(this.#kept));
   }
 }
 

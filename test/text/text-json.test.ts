@@ -550,6 +550,12 @@ describe("a call as JSON", () => {
     await expectRead(textJson("hermes"), text, [{}, {}], "");
   });
 
+  it("is none where its JSON is broken, which harms no other", async () => {
+    const call = (name: string) => `{"name": "${name}", "arguments": {"order_id": "1", "amount": 1}}`;
+    const text = `<tool_call>${call("refund_order")}\n${call("refund_order").replace("}}", '}"}')}</tool_call>`;
+    await expectRead(textJson("hermes"), text, [{ order_id: "1", amount: 1 }, "invalid_call"], "");
+  });
+
   it("is none where two braces begin a variable of a template", async () => {
     const text = "<tool_call>{{ tool_call | tojson }}</tool_call>";
     await expectRead(textJson("hermes"), text, [], text);
@@ -615,6 +621,8 @@ describe("a quote in the arguments that is not escaped", () => {
     'a "}}]" b',
     'a "}} {"b',
     'a "}} {b}',
+    'a "}} {} b',
+    'a"} b: 1, c: "',
     'a "}} {b"c',
   ];
   it.each<[NotationName, string]>([
