@@ -92,7 +92,8 @@ export const chat = server({
     if ((isOther || knobs.id === "late") && hasCopies) return false;
     // So is the name with such an id, unless it goes on where the first left off.
     if (isOther && knobs.name === "always") return hasIndexes && !calls.some(({ input }) => isEmpty(input));
-    if (isOther) return true;
+    // A name that comes with the id of all other calls could be that of the same call, told again.
+    if (isOther) return knobs.name !== "late" || differ(calls);
     if (hasIds || (hasIndexes && knobs.id !== "always 0")) return true;
     // Whole calls without id and index: the same one twice is two.
     const areBare = knobs.id === "none" && hasNoIndex && knobs.isFolded;
