@@ -12,7 +12,7 @@ import { wellFormedTurn } from "../../src/json/index.ts";
 import { answers, checkTurn, historyArguments, outputText } from "../../src/stream/history.ts";
 import { hash } from "../../src/tool/names.ts";
 import { textOf } from "../../src/wire/field.ts";
-import { isThought } from "./parts.ts";
+import { isThought, mergePart } from "./parts.ts";
 import { toolName } from "./schema.ts";
 import { BUILTIN, type NativeMessage, type WirePart } from "./wire.ts";
 
@@ -156,9 +156,13 @@ function contentOf(
   const listed = list.reduce((length, part) => length + (isThought(part) ? 0 : (textOf(part.text) ?? "").length), 0);
   // The turn has less text than the list if calls were found in that text.
   const before = turn.text.slice(0, Math.max(0, turn.text.length - listed));
-  const parts = [{ type: "text", text: before } as WirePart, ...list].filter((part) =>
+  const said = [{ type: "text", text: before } as WirePart, ...list].filter((part) =>
     isThought(part) ? reasoning : part.type !== "text" || !isBlank(textOf(part.text) ?? ""),
   );
+  // Thoughts with nothing between them any more are one: "Expected at most one leading ThinkChunk, got 2", says Mistral
+  // (https://github.com/earendil-works/pi/issues/9674).
+  const parts: WirePart[] = [];
+  for (const part of said) mergePart(parts, part);
   if (parts.every(({ type }) => type === "text")) return text;
   // Parts that only this server knows; it gets them back as it sent them.
   return parts as NonNullable<ChatCompletionAssistantMessageParam["content"]> & object;

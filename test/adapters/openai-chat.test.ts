@@ -1288,6 +1288,19 @@ describe("openaiChat.assistantMessage()", () => {
     expect(openaiChat.assistantMessage(late, { reasoning: false })[0]).toMatchObject({ content: "Well: 4" });
   });
 
+  // https://github.com/earendil-works/pi/issues/9674
+  it.each([
+    ["an empty part", [{ type: "text", text: "" }]],
+    ["a line break", "\n"],
+  ])("gives Mistral thoughts as one that had only %s between them", async (_, between) => {
+    const thought = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+    const closed = { ...thought("three."), closed: true };
+    const contents = [[thought("One, ")], between, [thought("two, ")], between, [closed], "Hi"];
+    const turn = await read([...contents.map((content) => delta({ content })), delta({}, "stop")]);
+    const whole = { ...thought("One, two, three."), closed: true };
+    expect(messageOf(turn).content).toEqual([whole, expect.objectContaining({ type: "text", text: "Hi" })]);
+  });
+
   it("counts the text of a thought for none of the answer, where it looks for what stood before the list", async () => {
     const list = [
       { type: "thinking", text: "Hm, well." },
