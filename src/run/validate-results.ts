@@ -20,7 +20,7 @@ export function checkResult(
 ): string | undefined {
   const { images = [], toolCallId, result, error } = input;
   if (!Array.isArray(images) || !images.every(isImage)) {
-    return "images is a list of { mediaType, data }, both texts, the data in base64";
+    return 'images is a list of { mediaType, data }, both texts, the data in Base64 without "data:"';
   }
   if (images.length > 0 && model.imageResult === undefined) {
     return `${model.adapter.name} takes no images in results`;
@@ -44,7 +44,9 @@ export function checkResult(
   return checked.ok ? undefined : issuesText(checked.issues, "result");
 }
 
+/** What is stored stays: with an image that the provider refuses, every further request would fail. */
 function isImage(image: unknown): boolean {
   const { mediaType, data } = (image ?? {}) as { mediaType?: unknown; data?: unknown };
-  return typeof mediaType === "string" && /^image\/[\w.+-]+$/.test(mediaType) && typeof data === "string";
+  const isBase64 = typeof data === "string" && /^[\w+/=\s-]+$/.test(data); // of either alphabet, in lines or not
+  return isBase64 && typeof mediaType === "string" && /^image\/[\w.+-]+$/.test(mediaType);
 }

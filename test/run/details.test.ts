@@ -497,9 +497,10 @@ describe("input with an id of its own", () => {
 });
 
 describe("images in results", () => {
-  const images = [{ mediaType: "image/png", data: "iVBORw0K" }];
+  const data = "iVBORw0K";
 
-  async function handedIn(adapter: ConversationAdapter<any>, end: object = { result: { width: 2 } }) {
+  async function handedIn(adapter: ConversationAdapter<any>, end: object = { result: { width: 2 } }, given = data) {
+    const images = [{ mediaType: "image/png", data: given }];
     const encode = encoders[adapter.name]!;
     const calls = [{ id: "call_1", name: "look", args: {} }];
     const model = replayModel(adapter, [encode({ calls }), encode({ text: "I see." })]);
@@ -537,6 +538,17 @@ describe("images in results", () => {
   it("are refused where it takes none, and beside an error, which holds none", async () => {
     await expect(handedIn(cohere)).rejects.toMatchObject({ code: "invalid_result" });
     await expect(handedIn(anthropic, { error: "no" })).rejects.toMatchObject({ code: "invalid_result" });
+  });
+
+  it.each(["data:image/png;base64,iVBORw0K", "https://example.com/a.png", ""])(
+    "are Base64, and not %j",
+    async (given) => {
+      await expect(handedIn(anthropic, undefined, given)).rejects.toThrow(/in Base64 without "data:"/);
+    },
+  );
+
+  it.each(["iVBORw0K\niVBORw0K\n", "-_8="])("may be %j", async (given) => {
+    expect(JSON.stringify(await handedIn(anthropic, undefined, given))).toContain(JSON.stringify(given));
   });
 });
 
