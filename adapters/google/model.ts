@@ -188,9 +188,10 @@ const PAIRING: PairingRules<GoogleContent> = {
   joinTurn: (contents) => ({ role: "model", parts: contents.flatMap(({ parts }) => parts) }),
   inOneMessage: true,
   parts(content) {
-    const { parts } = content;
+    const { parts, role } = content as { parts: GooglePart[]; role?: string };
     if (!Array.isArray(parts)) throw new TypeError("it has no list of parts");
-    if (content.role === "model") return { isModels: true, calls: openCalls(parts) };
+    if (role === "assistant" || role === "system") throw new TypeError(`the role is "user" or "model", not "${role}"`);
+    if (role === "model") return { isModels: true, calls: openCalls(parts) };
     const results = parts.filter(isResponse);
     const others = parts.filter((part) => !isResponse(part));
     return {

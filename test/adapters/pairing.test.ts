@@ -556,6 +556,7 @@ it.each<[string, Conversation, object, RegExp]>([
   ["openai-chat", openaiChat.conversation, { type: "function_call_output", call_id: "a", output: "ok" }, /no role/],
   ["openai-responses", openaiResponses.conversation, openaiCall, /a message has content/],
   ["google", google.conversation, { role: "user", content: "Hi" }, /no list of parts/],
+  ["google", google.conversation, { role: "assistant", parts: [{ text: "Hi" }] }, /"user" or "model", not "assistant"/],
   ["google-interactions", googleInteractions.conversation, { role: "user", content: "Hi" }, /a step has a type/],
   ["cohere", cohere.conversation, openaiCall, /the SDK spells toolCalls/],
   ["cohere", cohere.conversation, openaiResult, /names its call in toolCallId/],
