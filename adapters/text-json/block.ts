@@ -181,7 +181,6 @@ export class JsonBlock implements BlockReader {
   #nextAt(consumer: JsonConsumer, text: string, at: number): number | "maybe" | undefined {
     if (consumer.isSequence !== true) return undefined;
     const next = endOfGap(consumer, text, at);
-    if (next - at >= MAX_HEAD) return undefined;
     const found = next === text.length ? "maybe" : lookFor(text, next, this.#markers);
     if (found === "maybe") return found;
     return found !== undefined || text[next] === "{" ? next : undefined;

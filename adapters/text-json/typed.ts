@@ -12,7 +12,7 @@ import {
   type Parts,
   type Walk,
 } from "../../src/schema/fits.ts";
-import { typeOfValue } from "../../src/schema/json.ts";
+import { isRecord, typeOfValue } from "../../src/schema/json.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import { WORDS } from "../../src/text/python/literals.ts";
 import type { CallWriter } from "../../src/text/writer.ts";
@@ -76,7 +76,7 @@ export class TypedArguments {
     if (keys.has(key)) this.#call.unreadable(`it gives the parameter ${JSON.stringify(name)} twice`);
     const open = isList ? "[" : "{";
     this.#call.args(`${keys.size === 0 ? open : ","}${isList ? "" : `${JSON.stringify(name)}:`}`);
-    this.#schemas = schemasAt(parts, isList ? keys.size : name).filter(isPossible);
+    this.#schemas = schemasAt(parts, isList ? keys.size : name);
     keys.add(key);
     this.#type = type;
     this.#isText = true;
@@ -125,7 +125,7 @@ export class TypedArguments {
   /** Whether the tool has a parameter of this name that has not been given yet. */
   lacks(name: string): boolean {
     const { keys, parts } = this.#containers[0]!;
-    return !keys.has(name) && schemasAt(parts, name).some(isPossible);
+    return !keys.has(name) && schemasAt(parts, name).some((schema) => schema !== false);
   }
 
   /** The call is over. */
@@ -181,15 +181,11 @@ export function takesArguments(tool: Tool | undefined): boolean {
     return (
       Object.keys(properties ?? {}).length > 0 ||
       patternProperties !== undefined ||
-      (typeof additionalProperties === "object" && additionalProperties !== null) ||
+      isRecord(additionalProperties) ||
       unionsOf([part]).length > 0
     );
   });
   return takesAny || parts.length === 0;
-}
-
-function isPossible(schema: unknown): boolean {
-  return schema !== false;
 }
 
 /**
@@ -206,7 +202,6 @@ function partsOf(schemas: readonly unknown[], walk: Walk): Parts {
 
 /** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */
 function takesType(schema: unknown, type: string, any: boolean, walk: Walk): boolean {
-  if (typeof schema === "boolean") return any;
   const parts = conjunction([schema], walk);
   const unions = unionsOf(parts);
   // A schema without constraints takes anything; a text then stays a text.

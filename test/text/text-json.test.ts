@@ -341,6 +341,10 @@ describe("arguments under another key than their own", () => {
     expect(outcomesOf(turn)).toEqual([{}]);
   });
 
+  it("are missing where the tool is not known, too", async () => {
+    await expectRead(textJson("hermes"), '<tool_call>{"name": "unknown", "args": {}}</tool_call>', ["invalid_call"]);
+  });
+
   it("are none either behind a call that has arguments", async () => {
     const text = '<tool_call>[{"name": "clock", "arguments": {}}, {"name": "clock", "zone": "UTC"}]</tool_call>';
     const { turn } = await readText(textJson("hermes"), [text], [zoned]);
@@ -1970,6 +1974,8 @@ describe("values that are written as plain text", () => {
     ["any", '{"a": 1}', '{"a": 1}'],
     ["any", "5", "5"],
     ["any", "null", "null"],
+    ["other", "null", "null"],
+    ["other", "[1]", "[1]"],
   ])("%s of %j", async (key, text, value) => {
     const { turn } = await readText(
       textJson("qwen-xml"),
