@@ -44,12 +44,13 @@ export class DataReader {
 
   /**
    * `[DONE]`, a keep-alive without data, or the data of a server that ends an event with a single line end: every line
-   * is an event, and the last one may be cut.
+   * is an event, and the last one may be cut. A server that writes `data:` itself, where its framework does, writes it
+   * twice: https://github.com/paiml/aprender/pull/2015
    */
   #separate(lines: string[], cut: boolean): boolean {
     const values: unknown[] = [];
     for (const [i, line] of lines.entries()) {
-      const text = line.trim();
+      const text = line.trim().replace(/^data:\s*/, "");
       if (isKeepAlive(text)) continue;
       if (text === "[DONE]") {
         values.push(text);

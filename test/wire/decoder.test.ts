@@ -36,6 +36,12 @@ const events: Case[] = [
     body: 'data: : waiting\n\ndata: : waiting\ndata: {"a":1}\ndata: : waiting\ndata: {"b":2}\n\n',
     says: [{ a: 1 }, { b: 2 }],
   },
+  // https://github.com/paiml/aprender/pull/2015
+  {
+    name: "reads data whose server writes its field twice",
+    body: 'data: data: {"a":1}\ndata: \n\ndata: data:{"b":"data: "}\n\ndata: data: [DONE]\n\n',
+    says: [{ a: 1 }, { b: "data: " }, "[DONE]"],
+  },
   { name: "reads CRLF", body: 'event: x\r\ndata: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n', says: [{ a: 1 }, { b: 2 }] },
   { name: "reads CR", body: 'event: x\rdata: {"a":1}\r\rdata: {"b":2}\r\r', says: [{ a: 1 }, { b: 2 }] },
   {

@@ -13,6 +13,8 @@ export const transport = fc.record({
   /** Also such as a gateway has made data. */
   comments: fc.constantFrom("none", "own", "as data"),
   hasIds: flag,
+  /** The field, as a server writes it whose framework does, too. */
+  field: fc.constantFrom("data:", "data:", "data:", "data: data:"),
   isSpaced: flag,
   /** The JSON of an event over several lines; or, of all events, no blank line between them. */
   lines: fc.constantFrom("one", "one", "several", "tight"),
@@ -48,7 +50,7 @@ function frameOf(event: Json | string, how: Transport, dice: Dice, isFirst: bool
       : []),
     ...(name === undefined ? [] : [`event:${space}${String(name)}`]),
     ...(how.hasIds ? [`id:${space}${dice(9)}`, "retry: 3000"] : []),
-    ...data.split("\n").map((line) => `data:${space}${line}`),
+    ...data.split("\n").map((line) => `${lines === "several" ? "data:" : how.field}${space}${line}`),
     ...(lines === "tight" ? [] : [""]),
   ];
   return written.join(lineEnd) + (isLast && isOpenEnded ? "" : lineEnd);
