@@ -112,8 +112,7 @@ export class TagBlock implements BlockReader {
 
   #decide(text: string, at: number): number {
     const head = this.#marker + text.slice(at);
-    const begin = this.#marker === "" ? skipSpace(head, 0) : 0;
-    const tag = this.#notation.tagAt(head, begin, false);
+    const tag = this.#notation.tagAt(head, skipSpace(head, 0), false);
     if (tag === "maybe") return at;
     const isCall = tag !== undefined && isBegin(tag, "call") && this.#isCall(tag, head);
     if (isCall === "maybe") return at;
@@ -252,7 +251,7 @@ export class TagBlock implements BlockReader {
   #isCovered(text: string, from: number, at: number): boolean {
     if (this.#tail.length <= 1) return false;
     const length = this.#tail.length + MAX_SPACE;
-    const before = at - from < length ? this.#held + text.slice(from, at) : text.slice(at - length, at);
+    const before = this.#held + text.slice(Math.max(from, at - length), at);
     return !before.slice(-length).trimEnd().endsWith(this.#tail);
   }
 
@@ -311,7 +310,6 @@ export class TagBlock implements BlockReader {
   }
 
   #pass(text: string, from: number, until: number): number {
-    if (until === from) return until;
     const piece = this.#held + text.slice(from, until);
     const end = this.#tailAt(piece);
     this.#args!.piece(piece.slice(0, end));

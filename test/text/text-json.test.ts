@@ -56,6 +56,14 @@ describe.each(names)("text-json/%s", (name) => {
     expect(again.turn.calls.map((call) => call.input)).toEqual(turn.calls.map((call) => call.input));
   });
 
+  it("a call is handed out where it ends, though the text goes on", async () => {
+    const call = { id: null, name: "get_weather", args: { city: "Oslo" }, tool: undefined, metadata: {} };
+    const pieces = [notations[name].writeCalls([call]), "\nand", " so on"];
+    const types = (await readText(adapter, pieces, sharedTools)).events.map(({ type }) => type);
+    expect(types).toContain("tool-use");
+    expect(types.indexOf("tool-use")).toBeLessThan(types.lastIndexOf("text-delta"));
+  });
+
   it("calls that came over another wire are written as its own, whatever their ids", async () => {
     const { bytes } = loadFixture("openai-chat", "parallel");
     const turn = await openaiChat.read(new Response(new Uint8Array(bytes)), { tools: sharedTools }).done();
@@ -1301,6 +1309,7 @@ describe("a call of MiniMax M3", () => {
       ["invalid_call", {}],
       "",
     ],
+    ["nor where an object may be", call("move", value("any", call("now"))) + call("now"), ["invalid_call", {}], ""],
     ["has no words between its values", call("move", "so") + call("now"), ["invalid_call", {}], ""],
     ["is cut in a value", call("move", value("to", value("x", "1"))).slice(0, -50), ["truncated"], ""],
     ["is cut in a tag", `${tag("tool_call")}\n${call("now")}\n]<]mini`, [{}], ""],
@@ -2084,6 +2093,11 @@ describe.each<[NotationName, Tags]>([
       calls(call("write_file", unclosed("path", "a.txt"), value("content", "hello")), file),
       ["invalid_call", written],
     ],
+    [
+      "before another parameter on its line",
+      calls(call("write_file", unclosed("path", "a.txt").trim(), value("content", "hello")), file),
+      ["invalid_call", written],
+    ],
     ["at the end", calls(call("write_file", value("path", "a.txt"), unclosed("content", "hello"))), ["truncated"]],
     [
       "before words, and a call of other parameters",
@@ -2121,6 +2135,7 @@ describe.each<[NotationName, Tags]>([
     ["parameters without a call", value("city", "Oslo") + value("zip", "1")],
     ["a parameter without a call, and words", `${value("city", "Oslo")}and so on`],
     ["the end of a value as its last words", `x ${value("a", "@").split("@")[1]!.trim()}`],
+    ["the end of a call as its last words", `x ${call("f", "@").split("@")[1]!.trim()}`],
     [
       "the end of a value before the beginning of a call",
       `${value("a", "@").split("@")[1]}${calls("@").split("@")[0]}x`,
