@@ -14,10 +14,8 @@ export class QuotedCalls {
   hasBegun = false;
   /** Whether one has ended that never began: that may be the end of the call that the value belongs to. */
   hasEnded = false;
-  /** Only white space has come since the last tag of a quoted call. */
-  #isBehindTag = false;
-  /** Only white space has come since the last line break. */
-  #isLineStart = true;
+  /** Only white space has come since the last line break, or the last tag of a quoted call. */
+  #isBegin = true;
 
   get isIn(): boolean {
     return this.#open.length > 0;
@@ -26,9 +24,7 @@ export class QuotedCalls {
   /** Takes the text of the value between the tags reported here. */
   pass(text: string): void {
     const line = text.lastIndexOf("\n");
-    const isBlank = text.slice(line + 1).trim() === "";
-    this.#isLineStart = isBlank && (line >= 0 || this.#isLineStart);
-    if (this.#isBehindTag) this.#isBehindTag = text.trim() === "";
+    this.#isBegin = (line >= 0 || this.#isBegin) && text.slice(line + 1).trim() === "";
   }
 
   beginCall(): void {
@@ -38,7 +34,7 @@ export class QuotedCalls {
 
   beginParameter(): void {
     if (this.#open.at(-1) === "call") this.#open.push("parameter");
-    else if (!this.isIn && (this.#isLineStart || this.#isBehindTag)) this.#open.push("lone parameter");
+    else if (!this.isIn && this.#isBegin) this.#open.push("lone parameter");
     this.#seeTag();
   }
 
@@ -63,7 +59,6 @@ export class QuotedCalls {
 
   #seeTag(): void {
     this.hasBegun = true;
-    this.#isBehindTag = true;
-    this.#isLineStart = false;
+    this.#isBegin = true;
   }
 }
