@@ -42,10 +42,7 @@ export class BareCalls implements BlockReader {
       this.#feed(this.#marker, 0);
     }
     for (;;) {
-      if (this.#value !== undefined) {
-        at = this.#feed(text, at);
-        if (this.#value !== undefined) return at;
-      }
+      if (this.#value !== undefined) at = this.#feed(text, at);
       const next = this.#next(text, at);
       if (next === "maybe") return at;
       if (next === undefined) {
@@ -159,7 +156,6 @@ function headOfCall(text: string, from: number, context: TextContext, isBesideTo
     if (text[at] !== '"') return "none";
     const end = text.indexOf('"', at + 1);
     const value = text.slice(at + 1, end < 0 ? undefined : end);
-    if (/[\\\n]/.test(value) || value.length > MAX_HEAD) return "none";
     if (end < 0) return "maybe";
     if (key.word === '"type"' ? value !== "function" : context.tool(value) === undefined) return "none";
     isNamed ||= key.word !== '"type"';

@@ -30,6 +30,7 @@ const cases: readonly [string, string, unknown[], string][] = [
   ["one a line", `${oslo}\n${rome}\n`, [city("Oslo"), city("Rome")], "\n"],
   ["or a list", `[${oslo}, ${rome}]`, [city("Oslo"), city("Rome")], ""],
   ["may stand before a text", `${oslo}\n\nI look.`, [city("Oslo")], "\n\nI look."],
+  ["or before other JSON", `${oslo}\n{"city": "Rome"}`, [city("Oslo")], '\n{"city": "Rome"}'],
   ["may have no arguments", '{"name": "now", "arguments": {}}', [{}], ""],
   ["may follow the thoughts", `<think>So.</think>\n${oslo}`, [city("Oslo")], "<think>So.</think>\n"],
   ["may be in a fence, if that is all there is", fenced(oslo), [city("Oslo")], ""],
@@ -89,6 +90,13 @@ describe.each(["hermes", "function-tag"] as const)("a call that an answer begins
       );
       expect(turn.text).toBe(said);
     }
+  });
+
+  it("is handed out where its line ends", async () => {
+    const { events } = await readText(textJson(name), [oslo, "\n\nI", " look."], sharedTools);
+    const types = events.map(({ type }) => type);
+    expect(types).toContain("tool-use");
+    expect(types.indexOf("tool-use")).toBeLessThan(types.lastIndexOf("text-delta"));
   });
 
   it.each(texts)("is not %s: %j", async (_, text) => {
