@@ -1662,6 +1662,7 @@ describe("a call of gemma", () => {
       [{ city: "Oslo", unit: "celsius" }],
       "",
     ],
+    ["may have a string of JSON", block(String.raw`call:get_weather{city:"a \"b\", \\"}`), [{ city: 'a "b", \\' }], ""],
     ["may have no end before the next one", weather.replace("<tool_call|>", "") + now, [{ city: "Oslo" }, {}], ""],
     [
       "has any text in a string",
