@@ -166,8 +166,9 @@ const message = fc.record({
   more: fc.record(
     {
       output_tokens: count,
-      input_tokens: count,
-      cache_read_input_tokens: fc.option(count),
+      // Here zeros for all that was read do not count, behind others.
+      input_tokens: fc.integer({ min: 1, max: 5000 }),
+      cache_read_input_tokens: fc.option(fc.integer({ min: 1, max: 5000 })),
       server_tool_use: fc.record({ web_search_requests: count }),
       output_tokens_details: fc.record({ thinking_tokens: count }),
     },
