@@ -152,7 +152,7 @@ export function readCalls(code: string, { maxDepth, maxCalls }: Limits, isLines 
   }
 
   const calls: PythonCall[] = [];
-  if (!has("[")) refuse("it is not a list");
+  has("[");
   const next = () => {
     if (calls.length >= maxCalls) refuse(`it has more than ${maxCalls} calls (limits.maxCalls)`);
     calls.push(call());
