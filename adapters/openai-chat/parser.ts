@@ -457,10 +457,13 @@ function resultsOf({ mcp_call_results, web_search_results, tool_results }: WireR
 /** It goes back as `function_call`, its result under the role `function`. */
 const LEGACY = Object.freeze({ functionCall: true });
 
-/** Cuts the model's own tokens that leak into the name (gpt-oss: `search<|channel|>commentary`); no name has `<|`. */
+/**
+ * Cuts the model's own tokens that leak into the name (gpt-oss: `search<|channel|>commentary`); no name has `<|`. What
+ * may hold the arguments stays, so that no tool runs without them: see `namespaced`.
+ */
 function withoutDebris(name: string): string {
   const debris = name.indexOf("<|");
-  return debris < 0 ? name : name.slice(0, debris);
+  return debris < 0 || name.includes("{", debris) ? name : name.slice(0, debris);
 }
 
 /** Fields of an entry that are read here, or that mean something else to the buffer. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
+import { cohere } from "../../adapters/cohere/index.ts";
+import { googleInteractions } from "../../adapters/google-interactions/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
@@ -38,18 +40,22 @@ describe.each([
   "functions.get_weather</arg_value></tool_call>",
   "get_weather<|channel|>commentary",
 ])("a call of %s, as models write it", (name) => {
-  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [rescueTextCalls(openaiChat)]])(
-    "is one of the tool: $name",
-    async (adapter) => {
-      const calls = [{ id: "call_0", name, argsText: JSON.stringify(input) }];
-      const body = wires[adapter.name as Wire]({ text: "", calls, deltaLength: 7 }).join("");
-      const events: StreamEvent[] = [];
-      for await (const event of adapter.read(new Response(body), { tools })) events.push(event);
-      // On Chat Completions, such tokens are never part of a name.
-      const isBare = name.includes("<|") && adapter.name === "openai-chat";
-      expect(outcomes(events)).toEqual(isBare ? [{ name: "get_weather", given: input, repaired: [] }] : called(name));
-    },
-  );
+  it.each<[Adapter]>([
+    [openaiChat],
+    [openaiResponses],
+    [anthropic],
+    [google],
+    [googleInteractions],
+    [rescueTextCalls(openaiChat)],
+  ])("is one of the tool: $name", async (adapter) => {
+    const calls = [{ id: "call_0", name, argsText: JSON.stringify(input) }];
+    const body = wires[adapter.name as Wire]({ text: "", calls, deltaLength: 7 }).join("");
+    const events: StreamEvent[] = [];
+    for await (const event of adapter.read(new Response(body), { tools })) events.push(event);
+    // On Chat Completions, such tokens are never part of a name.
+    const isBare = name.includes("<|") && adapter.name === "openai-chat";
+    expect(outcomes(events)).toEqual(isBare ? [{ name: "get_weather", given: input, repaired: [] }] : called(name));
+  });
 
   it("is one of the tool in a text", () => {
     const text = `<tool_call>${JSON.stringify({ name, arguments: input })}</tool_call>`;
@@ -58,15 +64,20 @@ describe.each([
 });
 
 // https://github.com/zai-org/GLM-5/issues/84
-it.each(["get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value>", 'get_weather<|message|>{"city":"Oslo"}'])(
-  "a call of %s is none, since its arguments are in its name",
-  async (name) => {
-    const calls = [{ id: "call_0", name, argsText: "{}" }];
-    const body = wires.anthropic({ text: "", calls, deltaLength: 7 }).join("");
-    const { calls: said } = await anthropic.read(new Response(body), { tools }).done();
-    expect(said.map(({ outcome }) => outcome)).toMatchObject([{ code: "unknown_tool" }]);
-  },
-);
+describe.each([
+  "get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value>",
+  'get_weather<|message|>{"city":"Oslo"}',
+])("a call of %s, with its arguments in its name", (name) => {
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [googleInteractions], [cohere]])(
+    "is none: $name",
+    async (adapter) => {
+      const calls = [{ id: "call_0", name, argsText: "{}" }];
+      const body = wires[adapter.name as Wire]({ text: "", calls, deltaLength: 7 }).join("");
+      const { calls: said } = await adapter.read(new Response(body), { tools }).done();
+      expect(said.map(({ outcome }) => outcome)).toMatchObject([{ code: "unknown_tool" }]);
+    },
+  );
+});
 
 describe("the schema of a tool that is called with a namespace", () => {
   it("says which arguments are meant by their place", () => {
