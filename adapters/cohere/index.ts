@@ -5,6 +5,7 @@ import { defineAdapter, type StreamSource, type Parser, type ParserSink } from "
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
+import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
@@ -27,6 +28,7 @@ export type { CohereContent, CohereNative, WireEvent } from "./wire.ts";
 const reading = {
   name: "cohere",
   toolName,
+  namespaced,
   uniqueIds: true,
   parser: (sink: ParserSink): Parser<WireEvent> => new CohereParser(sink),
 } as const;

@@ -46,6 +46,7 @@ describe.each([
     [anthropic],
     [google],
     [googleInteractions],
+    [cohere],
     [rescueTextCalls(openaiChat)],
   ])("is one of the tool: $name", async (adapter) => {
     const calls = [{ id: "call_0", name, argsText: JSON.stringify(input) }];
