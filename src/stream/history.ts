@@ -184,7 +184,8 @@ function refuseEmptied(value: unknown): void {
   // A Buffer's toJSON() returns a list of its bytes.
   const item = ArrayBuffer.isView(value) ? value : told;
   if (isEmptied(item)) throw new TypeError(`the output holds ${emptiedMessage(item)}`);
-  for (const part of Object.values(told)) refuseEmptied(part);
+  // JSON has no form for what a list holds besides its items.
+  for (const part of Array.isArray(told) ? told : Object.values(told)) refuseEmptied(part);
 }
 
 /** {@link outputText} as a value: a string, or plain JSON that shares nothing with the output. */

@@ -493,7 +493,8 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
   });
 
   it("sends objects that are empty, and those that look like bytes", async () => {
-    const output = { none: {}, at: new Date(0), toJSON: 1, cities: [{ 0: "Oslo" }, {}, Object.create(null) as object] };
+    const cities = Object.assign([{ 0: "Oslo" }, {}, Object.create(null) as object], { source: new Map() });
+    const output = { none: {}, at: new Date(0), toJSON: 1, cities };
     const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
     expect(JSON.stringify(adapter.toolResults(turn)).replaceAll("\\", "")).toContain(JSON.stringify(output));
