@@ -44,6 +44,14 @@ export function isCall({ type, call_id: callId }: Pick<WireItem, "type" | "call_
   return type === "function_call" || (type === "custom_tool_call" && !isSearch(callId));
 }
 
+/** Whether the API takes an item without its `id`, as `ResponseInputItem` of `openai` 7.59 says. */
+export function mayLackId({ type }: { readonly type?: unknown }): boolean {
+  return WITHOUT_ID.test(String(type));
+}
+
+const WITHOUT_ID =
+  /^(?:message|(?:function|custom_tool|shell|apply_patch|tool_search)_call(?:_output)?|tool_search_output)$/;
+
 /**
  * xAI reports its own searches as calls of a custom tool that was never offered
  * (https://github.com/vercel/ai/tree/main/packages/xai); only the id tells them apart.

@@ -11,7 +11,7 @@ import { answers, historyArguments, outputText, recordOf, wireId } from "../../s
 import { safeToolName } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { textOf } from "../../src/wire/field.ts";
-import { isCall, isResult, partsOf } from "./item.ts";
+import { isCall, isResult, mayLackId, partsOf } from "./item.ts";
 import { toolName } from "./schema.ts";
 import type { NativeItem, NativeTurn, WireItem, WirePart } from "./wire.ts";
 
@@ -169,8 +169,8 @@ function inputItem(item: WireItem): WireItem {
   const { type, status, content, output } = input;
   const isFailedShot = type === "computer_call_output" && status === "failed";
   if (status === null || isFailedShot || STATUSLESS.has(type)) delete input["status"];
-  const mayLackId = type === "message" || isCall(item) || Boolean(item["encrypted_content"]);
-  if (mayLackId && (item.id?.length ?? 0) > MAX_ID_LENGTH) delete input["id"];
+  const isFree = mayLackId(item) || Boolean(item["encrypted_content"]);
+  if (isFree && (item.id?.length ?? 0) > MAX_ID_LENGTH) delete input["id"];
   if (type === "message" && Array.isArray(content) && content.some((part) => isRecord(part) && "parsed" in part)) {
     input["content"] = content.map(({ parsed: ___, ...part }) => part);
   }

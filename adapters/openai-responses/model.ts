@@ -23,7 +23,7 @@ import {
 import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
-import { isCall } from "./item.ts";
+import { isCall, mayLackId } from "./item.ts";
 import { resultContent } from "./messages.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
 import type { StreamedEvent } from "./wire.ts";
@@ -87,7 +87,7 @@ function isGiven(value: unknown): boolean {
  *   (https://github.com/anomalyco/opencode/issues/7724): `include: ["reasoning.encrypted_content"]` asks for more.
  * - What came with an id behind reasoning is refused without it ("provided without its required 'reasoning' item",
  *   https://github.com/openai/openai-dotnet/issues/1050): behind reasoning that is left out, and where a history that was
- *   trimmed begins with the model, messages and calls go without ids, and hosted calls, which need theirs, are left out.
+ *   trimmed begins with the model, items go without their ids, and calls that need theirs are left out.
  */
 function inputOf(
   messages: readonly ResponseInputItem[],
@@ -103,9 +103,9 @@ function inputOf(
     if (item.type === "reasoning") lacksReasoning = store === false && !hasContent(item);
     else lacksReasoning &&= PAIRING.parts(item).isModels;
     if (!lacksReasoning) return [item];
-    const { type = "", id: _, ...rest } = item as { type?: string; id?: unknown };
-    if (type === "message" || isCall({ type })) return [{ type, ...rest } as ResponseInputItem];
-    return /^reasoning$|_call(_output)?$/.test(type) ? [] : [item];
+    const { id: _, ...rest } = item as { id?: unknown };
+    if (mayLackId(item)) return [rest as ResponseInputItem];
+    return /^reasoning$|_call(_output)?$/.test(item.type ?? "") ? [] : [item];
   });
 }
 

@@ -608,6 +608,13 @@ describe("the history at the provider: openai responses", () => {
       said,
       user,
     ]);
+    const shell = { type: "shell_call" as const, call_id: "s", action: { commands: ["ls"] } };
+    const listing = { type: "shell_call_output" as const, call_id: "s", output: [] };
+    expect(await sentFor({}, [{ ...shell, id: "sh_1" }, { ...listing, id: "sho_1" }, user])).toEqual([
+      shell,
+      listing,
+      user,
+    ]);
     expect(await sentFor({}, [call, reasoning, said, user])).toEqual([sentCall, reasoning, said, user]);
     expect(await sentFor({}, [user, search, call, output, said])).toEqual([user, search, call, output, said]);
     expect(await sentFor({ previous_response_id: "resp_1" }, [shot])).toEqual([shot]);
