@@ -118,7 +118,8 @@ export class SseBody {
     if (plain === undefined) return false;
     this.#passed();
     const value = this.#data.readData(plain.data, false);
-    if (isKnown) return true;
+    // A keep-alive, or the end of the stream: there is nothing to learn from it.
+    if (isKnown || value === undefined) return true;
     if (this.#fitted === undefined) this.#unknown++;
     this.#templates.learn(plain, value);
     return true;

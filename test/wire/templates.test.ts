@@ -668,6 +668,19 @@ describe("a stream", () => {
     expect(said).toEqual(sent.map((value, n) => (value.i === 0 && n > 0 ? value.t : value)));
   });
 
+  it.each(["", ": waiting", "[DONE]"])("learns from its events, however many of %j come before them", (nothing) => {
+    const said: unknown[] = [];
+    const decoder = createDecoder({
+      templates: new Templates(() => ({ text: ["t"], push: () => true })),
+      onDelta: (_, piece) => said.push(piece) > 0,
+      onEvent: (value) => value !== "[DONE]" && said.push(value),
+      onError: (error) => expect.fail(error.message),
+    });
+    for (const data of [...Array<string>(40).fill(nothing), '{"t":"a"}', '{"t":"b"}'])
+      decoder.feed(new TextEncoder().encode(`data: ${data}\n\n`));
+    expect(said).toEqual([{ t: "a" }, "b"]);
+  });
+
   it("tells nothing more after an error, alone in their chunks or in one", () => {
     const frames = ['{"t":"a"}', '{"t":"b"}', '{"t":', '{"t":"c"}'].map((data) => Buffer.from(`data: ${data}\n\n`));
     for (const chunks of [frames, [Buffer.concat(frames)]]) {
