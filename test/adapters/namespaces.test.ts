@@ -35,6 +35,7 @@ const called = (before: string) => [{ name: "get_weather", given: input, repaire
 describe.each([
   "functions.get_weather",
   "functions.get_weather:0",
+  "get_weather:0",
   "default_api:get_weather",
   "get_weather</arg_value>",
   "functions.get_weather</arg_value></tool_call>",
