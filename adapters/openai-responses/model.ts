@@ -86,8 +86,8 @@ function isGiven(value: unknown): boolean {
  * - Without storage the API cannot find a reasoning item that has only an id
  *   (https://github.com/anomalyco/opencode/issues/7724): `include: ["reasoning.encrypted_content"]` asks for more.
  * - What came with an id behind reasoning is refused without it ("provided without its required 'reasoning' item",
- *   https://github.com/openai/openai-dotnet/issues/1050): behind reasoning that is left out, and where a history that was
- *   trimmed begins with the model, items go without their ids, and calls that need theirs are left out.
+ *   https://github.com/openai/openai-dotnet/issues/1050): behind reasoning that is left out, and where a history that
+ *   was trimmed begins with the model, items go without their ids, and calls that need theirs are left out.
  */
 function inputOf(
   messages: readonly ResponseInputItem[],

@@ -35,8 +35,8 @@ export function safeToolName(rules: NameRules): (name: string) => string {
 
 /**
  * What models write for a tool's name, with the namespace in which they were shown tools in training: GPT and Kimi
- * `functions.f`, with Kimi's count behind it (`functions.f:0`, or `f:0`), Gemini `default_api:f`. Behind gateways, any of
- * them speaks any wire. https://github.com/tontinton/maki/pull/518, https://github.com/tya5/reyn/pull/1992,
+ * `functions.f`, with Kimi's count behind it (`functions.f:0`, or `f:0`), Gemini `default_api:f`. Behind gateways, any
+ * of them speaks any wire. https://github.com/tontinton/maki/pull/518, https://github.com/tya5/reyn/pull/1992,
  * https://github.com/google-gemini/cookbook/issues/1374
  *
  * Servers may leave something behind it of what else their model wrote: tags that close what it never opened
