@@ -1,3 +1,5 @@
+import { getOwn, isRecord } from "./json.ts";
+import { decodeToken, percentDecoded } from "./pointer.ts";
 import { changeAll } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
@@ -10,10 +12,25 @@ import type { JsonSchema } from "./types.ts";
  */
 export function withNullAlternatives(schema: JsonSchema): JsonSchema {
   return changeAll(schema, (node) => {
-    const { nullable, $ref, allOf, anyOf, oneOf, ...rest } = node;
-    const other = $ref ?? allOf ?? oneOf;
-    if (nullable !== true || rest["type"] !== undefined || (other ?? anyOf) === undefined) return node;
-    // The alternatives stay where references point to.
-    return { ...rest, anyOf: [other ? { $ref, allOf, anyOf, oneOf } : anyOf, { type: "null" }].flat() };
+    const { nullable, $ref: given, allOf, anyOf, oneOf, ...rest } = node;
+    const $ref = typeof given === "string" && given.startsWith("#") ? followed(given, schema) : given;
+    const alternatives = isOneOfTwo(node) ? [{ $ref, allOf, anyOf, oneOf }] : anyOf;
+    if (nullable !== true || rest["type"] !== undefined || alternatives === undefined) return { ...node, $ref };
+    return { ...rest, anyOf: [alternatives, { type: "null" }].flat() };
+  });
+}
+
+/** The alternatives of an `anyOf` stay where they are, beside the new one; anything else becomes the first of two. */
+function isOneOfTwo({ nullable, type, $ref, allOf, oneOf }: JsonSchema): boolean {
+  return nullable === true && type === undefined && ($ref ?? allOf ?? oneOf) !== undefined;
+}
+
+/** A reference, to where its target then is: zod-to-json-schema refers to where a schema came first, also in an `allOf`. */
+function followed(ref: string, root: JsonSchema): string {
+  let at: unknown = root;
+  return ref.replaceAll(/\/([^/]*)/g, (step, token: string) => {
+    const isInside = isRecord(at) && isOneOfTwo(at) && /^(?:all|any|one)Of$/.test(token);
+    at = getOwn(at, decodeToken(percentDecoded(token)));
+    return isInside ? `/anyOf/0${step}` : step;
   });
 }

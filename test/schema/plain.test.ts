@@ -536,6 +536,32 @@ describe("drafts", () => {
     });
   });
 
+  it("follows references into what is nullable, as zod-to-json-schema refers to a schema that came before", () => {
+    const owner = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
+    const paid = { type: "object", properties: { by: { oneOf: [owner, { type: "number" }], nullable: true } } };
+    const schema = toSchema({
+      type: "object",
+      properties: {
+        first: { allOf: [owner, paid], nullable: true },
+        second: { $ref: "#/properties/first/allOf/0" },
+        third: { $ref: "#/properties/first/allOf/1/properties/by/oneOf/0", nullable: true },
+        fourth: { $ref: "#/properties/third" },
+        allOf: { $ref: "#/properties/first/allOf/1/properties/by" },
+      },
+    });
+    expect(schema.validate({ first: null, second: { id: "1" }, third: null, fourth: null, allOf: null }).ok).toBe(true);
+    const wrong = { first: { id: "1", by: true }, second: null, third: {}, fourth: {}, allOf: "1" };
+    expect(schema.validate(wrong)).toMatchObject({
+      issues: [
+        { path: ["first", "by"], message: "must be an object or a number, got a boolean" },
+        { path: ["second"], message: "must be an object, got null" },
+        { path: ["third", "id"] },
+        { path: ["fourth", "id"] },
+        { path: ["allOf"], message: "must be an object or a number, got a string" },
+      ],
+    });
+  });
+
   it("finds definitions by pointer, anchor and id", () => {
     const schema = {
       properties: {
