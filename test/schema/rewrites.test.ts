@@ -855,6 +855,28 @@ table("flattenRootUnion", [
     object({ a: str }, { minProperties: 1 }),
   ],
   [
+    "loses nothing with one beside null, which arguments never are",
+    flattenRootUnion,
+    { description: "d", anyOf: [{ $ref: "#/$defs/A" }, nul], $defs: { A: object({ a: str }, { required: ["a"] }) } },
+    {
+      description: "d",
+      ...object({ a: str }, { required: ["a"], $defs: { A: object({ a: str }, { required: ["a"] }) } }),
+    },
+  ],
+  [
+    "has what the branches take together from several schemas",
+    flattenRootUnion,
+    {
+      anyOf: [
+        { allOf: [{ $ref: "#/$defs/A" }, { anyOf: [object({ b: str }), object({ c: str })] }] },
+        object({ a: str }, { required: ["a"] }),
+      ],
+      $defs: { A: object({ a: str }, { required: ["a"] }) },
+    },
+    object({ a: str, b: str, c: str }, { required: ["a"], $defs: { A: object({ a: str }, { required: ["a"] }) } }),
+    [" flattenRootUnion"],
+  ],
+  [
     "leaves unions below the root",
     flattenRootUnion,
     object({ a: { anyOf: [str, num] } }),

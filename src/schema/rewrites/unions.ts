@@ -4,6 +4,7 @@ import { once } from "../once.ts";
 import { recursiveIn, resolveRef } from "../refs.ts";
 import { ANNOTATIONS, binding, eachSubschema, holdsSchemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
+import { foldAllOf } from "./all-of.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
 import { branchesOf, isObjectNode, literals, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
@@ -158,12 +159,14 @@ const sizeOnceSpread = /* @__PURE__ */ once((root: JsonSchema): number => {
 export const flattenRootUnion: Rewrite = {
   name: "flattenRootUnion",
   order: "root",
-  apply(node, { lose, resolve }) {
+  apply(node, context) {
+    const { lose } = context;
     const keyword = unionOf(node);
     if (keyword === undefined) return node;
     const clash = lossOf(lose, "the union and in a branch");
     const { $defs, ...rest } = node;
-    const branches = leavesOf(rest, resolve, clash);
+    // Arguments are never null.
+    const branches = leavesOf(rest, context, clash).filter((branch) => typesOf(branch).join() !== "null");
     const objects = branches.filter(mayBeObject);
     if (branches.length !== 1) {
       lose(`A union becomes one object with the properties of all ${branches.length} branches.`);
@@ -187,19 +190,19 @@ function mayBeObject(branch: JsonSchema): boolean {
 }
 
 /** The branches of a union, and of the unions in its branches, each complete with the siblings of the union. */
-function leavesOf(node: JsonSchema, resolve: RewriteContext["resolve"], clash: Conflict, depth = 0): JsonSchema[] {
-  if (depth > 16) return [node]; // only a union that refers to itself is deeper
+function leavesOf(given: JsonSchema, context: RewriteContext, clash: Conflict, depth = 0): JsonSchema[] {
+  if (depth > 16) return [given]; // only a union that refers to itself is deeper
+  const leaves = (node: JsonSchema) => leavesOf(node, context, clash, depth + 1);
+  const node = foldAllOf.apply(given, context);
   const { $ref, ...rest } = node;
-  const found = typeof $ref === "string" ? resolve($ref) : undefined;
-  if (found !== undefined)
-    return leavesOf(mergeSchemas(rest, without(found, ANNOTATIONS), clash), resolve, clash, depth + 1);
+  const found = typeof $ref === "string" ? context.resolve($ref) : undefined;
+  if (found !== undefined) return leaves(mergeSchemas(rest, without(found, ANNOTATIONS), clash));
   const keyword = unionOf(node);
   if (keyword === undefined) return [node];
   const beside = without(node, [keyword]);
   return branchesOf(node, keyword).flatMap((branch) => {
     if (branch === false) return [];
-    const whole = branch === true ? beside : mergeSchemas(beside, without(branch, ANNOTATIONS), clash);
-    return leavesOf(whole, resolve, clash, depth + 1);
+    return leaves(branch === true ? beside : mergeSchemas(beside, without(branch, ANNOTATIONS), clash));
   });
 }
 
