@@ -50,7 +50,7 @@ export function mayLackId({ type }: { readonly type?: unknown }): boolean {
 }
 
 const WITHOUT_ID =
-  /^(?:message|(?:function|custom_tool|shell|apply_patch|tool_search)_call(?:_output)?|tool_search_output)$/;
+  /^(?:message|additional_tools|(?:function|custom_tool|shell|apply_patch|tool_search)_call(?:_output)?|tool_search_output)$/;
 
 /**
  * xAI reports its own searches as calls of a custom tool that was never offered

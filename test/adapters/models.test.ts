@@ -597,12 +597,19 @@ describe("the history at the provider: openai responses", () => {
     };
     const search = { type: "web_search_call" as const, id: "ws_1", status: "completed" as const } as never;
     const shot = { type: "computer_call_output" as const, call_id: "c", output: {} } as never;
+    const found = [
+      { type: "tool_search_call", execution: "server", arguments: {} },
+      { type: "tool_search_output", execution: "server", tools: [] },
+      { type: "additional_tools", role: "developer", tools: [] },
+    ] as never[];
+    const foundById = found.map((item: object, at) => ({ id: `tsc_${at}`, ...item })) as never[];
     const reference = { type: "item_reference" as const, id: "cmp_1" };
     const withoutId = ({ id: _, ...item }: typeof call | typeof said) => item;
     const [sentCall, sentText] = [call, said].map(withoutId);
     // A history that was trimmed within a turn:
-    expect(await sentFor({}, [reference, search, shot, call, output, said, user])).toEqual([
+    expect(await sentFor({}, [reference, search, shot, ...foundById, call, output, said, user])).toEqual([
       reference,
+      ...found,
       sentCall,
       output,
       said,
