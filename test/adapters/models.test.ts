@@ -228,6 +228,26 @@ it("takes a time limit of the client's for a failure, and no abort", async () =>
   await slow.end();
 });
 
+it("a response is read from its bytes, which alone have the [DONE] that some servers end with", async () => {
+  const chunk = { choices: [{ index: 0, delta: { content: "Hello." } }] };
+  const head = { "content-type": "text/event-stream" };
+  const url = await endpoint((_, response) =>
+    response.writeHead(200, head).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`),
+  );
+  const client = new OpenAI({ apiKey: "none", baseURL: url });
+  // A wrapper that gives no response gives its events.
+  const create = (...asked: Parameters<typeof client.chat.completions.create>) => {
+    const promise = client.chat.completions.create(...asked);
+    return { withResponse: () => promise.withResponse() };
+  };
+  const errorOf = async (asked: unknown) => {
+    const model = openaiChat.model(asked as OpenAI, { model: "m" }, { asResponse: true });
+    return (await model.open({ messages: [{ role: "user", content: "Hi" }] }).done()).error?.code;
+  };
+  expect(await errorOf(client)).toBeUndefined();
+  expect(await errorOf({ chat: { completions: { create } } })).toBe("connection_lost");
+});
+
 it("a request is refused at once, whatever the answer says", async () => {
   const url = await endpoint((_, response) => void response.writeHead(400).end("{".repeat(200_000)));
   const model = openaiChat.model(new OpenAI({ apiKey: "none", baseURL: url, maxRetries: 0 }), { model: "m" });
