@@ -1418,6 +1418,18 @@ it("keepPatterns() looks at each schema so many times, however they refer to one
   expect(looksOf(200)).toBeLessThan(4 * 200);
 });
 
+it.each([
+  ["references", (name: string) => ({ $ref: `#/$defs/${name}` })],
+  ["an allOf with one", (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, object({ a: str })] })],
+])("flattens unions of unions in time, that multiply by %s", (_, to) => {
+  const unions = Array.from({ length: 7 }, (__, level) => [`u${level}`, { anyOf: Array(8).fill(to(`u${level + 1}`)) }]);
+  const schema = { $ref: "#/$defs/u0", $defs: { ...Object.fromEntries(unions), u7: object({ b: str }) } };
+  const begin = busyMs();
+  const { schema: flat } = lowerSchema(schema, [refsAlone, flattenRootUnion]);
+  expect(busyMs() - begin).toBeLessThan(2500);
+  expect(flat["properties"]).toHaveProperty("b");
+});
+
 it("merges references with siblings in a large cycle in time", () => {
   const all = Array.from({ length: 700 }, (_, index) => index);
   const schema = {

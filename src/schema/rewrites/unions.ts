@@ -166,7 +166,9 @@ export const flattenRootUnion: Rewrite = {
     const clash = lossOf(lose, "the union and in a branch");
     const { $defs, ...rest } = node;
     // Arguments are never null.
-    const branches = leavesOf(rest, context, clash).filter((branch) => typesOf(branch).join() !== "null");
+    const branches = leavesOf(rest, context, clash, { visits: 0 }).filter(
+      (branch) => typesOf(branch).join() !== "null",
+    );
     const objects = branches.filter(mayBeObject);
     if (branches.length !== 1) {
       lose(`A union becomes one object with the properties of all ${branches.length} branches.`);
@@ -189,10 +191,20 @@ function mayBeObject(branch: JsonSchema): boolean {
   return literals(branch)?.some(isRecord) ?? true;
 }
 
+/** How many branches are looked at: unions of references to unions multiply. */
+const MAX_VISITS = 20_000;
+
 /** The branches of a union, and of the unions in its branches, each complete with the siblings of the union. */
-function leavesOf(given: JsonSchema, context: RewriteContext, clash: Conflict, depth = 0): JsonSchema[] {
-  if (depth > 16) return [given]; // only a union that refers to itself is deeper
-  const leaves = (node: JsonSchema) => leavesOf(node, context, clash, depth + 1);
+function leavesOf(
+  given: JsonSchema,
+  context: RewriteContext,
+  clash: Conflict,
+  count: { visits: number },
+  depth = 0,
+): JsonSchema[] {
+  // Only a union that refers to itself is deeper.
+  if (depth > 16 || count.visits++ > MAX_VISITS) return [given];
+  const leaves = (node: JsonSchema) => leavesOf(node, context, clash, count, depth + 1);
   const node = foldAllOf.apply(given, context);
   const { $ref, ...rest } = node;
   const found = typeof $ref === "string" ? context.resolve($ref) : undefined;
