@@ -634,6 +634,7 @@ describe("a quote in the arguments that is not escaped", () => {
     'a "}} {"b',
     'a "}} {b}',
     'a "}} {} b',
+    'a "}}, {b}',
     'a"} b: 1, c: "',
     'a "}} {b"c',
   ];
@@ -642,6 +643,7 @@ describe("a quote in the arguments that is not escaped", () => {
     ["hermes", '{"name": "write", "arguments": @}'],
     ["hermes", '```json\n{"name": "write", "arguments": @}\n```'],
     ["mistral", '[TOOL_CALLS][{"name": "write", "arguments": @}]'],
+    ["mistral", '[TOOL_CALLS]{"name": "write", "arguments": @}'],
     ["mistral", "[TOOL_CALLS]write[ARGS]@"],
     ["function-tag", '<|python_tag|>{"name": "write", "parameters": @}'],
     ["function-tag", "<function=write>@</function>"],
