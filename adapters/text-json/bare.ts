@@ -59,7 +59,9 @@ export class BareCalls implements BlockReader {
     const isClosed = this.#value!.isClosed;
     // The end of a list would end its last call, but what follows may still show that it is not a call.
     this.#envelopes.feed(text.slice(from, isClosed && text[at - 1] === "]" ? at - 1 : at));
-    if (isClosed) this.#value = undefined;
+    if (!isClosed) return at;
+    this.#envelopes.balanced();
+    this.#value = undefined;
     return at;
   }
 

@@ -11,6 +11,8 @@ export interface JsonConsumer {
   second?(): void;
   /** Further values are no such thing. */
   readonly isSequence?: boolean;
+  /** By its brackets and quotes, all that came is closed: what it still takes for open is malformed. */
+  balanced?(): void;
   /** The model has ended the block. */
   end(): void;
   /** The text ended before the block did. */
@@ -114,8 +116,7 @@ export class JsonBlock implements BlockReader {
           const line = this.#lineAt(text, end);
           if (line === undefined) break;
           this.#pass(text.slice(from, at));
-          if (GOES_ON.test(line)) consumer.second?.();
-          // The next call or the end of the turn decides about it.
+          this.#endLine(consumer, line);
           this.state = "closed";
           return end;
         }
@@ -153,7 +154,7 @@ export class JsonBlock implements BlockReader {
     const { isClosed } = this.#value;
     if (this.#endsWithLine && isClosed) {
       const behind = rest.slice(endOfGap(consumer, rest, 0));
-      if (GOES_ON.test(behind)) consumer.second?.();
+      this.#endLine(consumer, behind);
       return behind;
     }
     this.#pass(rest);
@@ -169,6 +170,12 @@ export class JsonBlock implements BlockReader {
     this.#consumer!.end();
     this.state = "closed";
     return at;
+  }
+
+  /** Of what is closed, the next call or the end of the turn decides. */
+  #endLine(consumer: JsonConsumer, behind: string): void {
+    if (GOES_ON.test(behind)) consumer.second?.();
+    consumer.balanced?.();
   }
 
   #pass(piece: string): void {

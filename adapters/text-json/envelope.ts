@@ -106,8 +106,12 @@ export class Envelopes implements JsonConsumer {
 
   /** The block is over: the model has ended what is closed, and an unclosed call is malformed. */
   end(): void {
-    if (this.#call === undefined) this.#last?.done();
-    else this.#refuse("the JSON is not closed where the call ends");
+    this.balanced();
+    this.#last?.done();
+  }
+
+  balanced(): void {
+    if (this.#call !== undefined) this.#refuse("the JSON is not closed where the call ends");
   }
 
   second(): void {

@@ -92,7 +92,9 @@ class FencedCalls implements BlockReader {
     if (this.state === "head") return undefined;
     // With something left, or in a text that was cut off, the fence may not have been all of the answer.
     if (this.#expected === "nothing" && rest === "" && this.#context.isWhole) {
-      new Envelopes(this.#writer, this.#context).feed(this.#json);
+      const envelopes = new Envelopes(this.#writer, this.#context);
+      envelopes.feed(this.#json);
+      envelopes.balanced();
     } else {
       this.#giveBack();
       if (rest !== "") this.#writer.text(rest);

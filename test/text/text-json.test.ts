@@ -568,6 +568,22 @@ describe("a call as JSON", () => {
     await expectRead(textJson("hermes"), text, [{ order_id: "1", amount: 1 }, "invalid_call"], "");
   });
 
+  it.each<[NotationName, string]>([
+    ["hermes", "<tool_call>@</tool_call>"],
+    ["hermes", "@"],
+    ["hermes", "[@]"],
+    ["hermes", "```json\n@\n```"],
+    ["hermes", "functools[@]"],
+    ["function-tag", "<|python_tag|>@"],
+    ["mistral", "[TOOL_CALLS]@"],
+    ["mistral", "[TOOL_CALLS][@]"],
+  ])("is none where its object is open, though its brackets may be taken for closed: %s, %s", async (name, text) => {
+    const call = '{"name": "refund_order", "arguments": {"order_id": "1", "amount": 1}, ';
+    for (const rest of ['"key": }', '"key\\": "}']) {
+      await expectRead(textJson(name), text.replace("@", call + rest), ["invalid_call"], "");
+    }
+  });
+
   it("is none where two braces begin a variable of a template", async () => {
     const text = "<tool_call>{{ tool_call | tojson }}</tool_call>";
     await expectRead(textJson("hermes"), text, [], text);
