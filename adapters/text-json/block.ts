@@ -17,8 +17,8 @@ export interface JsonConsumer {
   end(): void;
   /** The text ended before the block did. */
   cut(): void;
-  /** It is text, in which quotes hide nothing. */
-  readonly isText?: boolean;
+  /** What comes is in no string, whatever the quotes before it seem to say: it is text, or no object is open. */
+  readonly isUnquoted?: boolean;
 }
 
 /** What stands between the marker of a block and its JSON. */
@@ -62,6 +62,8 @@ export class JsonBlock implements BlockReader {
   #endsWithLine = false;
   #value = new ValueEnd();
   #kept: Kept | undefined;
+  /** Where strings begin and end is not known any more: all that comes is only kept. */
+  #isLost = false;
 
   constructor(parts: JsonBlockParts, writer: BlockWriter, context: TextContext) {
     const { ends, nexts = [] } = parts;
@@ -83,12 +85,13 @@ export class JsonBlock implements BlockReader {
       this.#endsWithLine = head.endsWithLine === true;
       at = head.json;
     }
-    return this.#readJson(this.#consumer, text, at);
+    if (!this.#isLost) return this.#readJson(this.#consumer, text, at);
+    this.#pass(text.slice(at));
+    return text.length;
   }
 
   #readJson(consumer: JsonConsumer, text: string, begin: number): number {
     const { nexts = [] } = this.#parts;
-    const isBlind = this.#context.isBlind || consumer.isText === true;
     let from = begin;
     let at = begin;
     for (; at < text.length; at++) {
@@ -99,13 +102,30 @@ export class JsonBlock implements BlockReader {
         if (found !== undefined) {
           const { word } = found;
           const end = at + (nexts.includes(word) ? word.search(/[^>)]/) : word.length);
-          if (isBlind || !this.#value.isQuoted) return this.#close(text.slice(from, at), end);
+          this.#pass(text.slice(from, at));
+          const isSure = this.#kept === undefined && consumer.isUnquoted === true;
+          if (this.#context.isBlind || isSure || !this.#value.isQuoted) {
+            consumer.end();
+            this.state = "closed";
+            return end;
+          }
+          from = Math.max(from, at);
           if (this.#kept === undefined) {
             // What follows is passed on like the rest of the string, and also kept.
-            this.#pass(text.slice(from, end));
+            this.#pass(text.slice(at, end));
             from = end;
             this.#kept = new Kept();
           }
+        }
+      }
+      if (code === OPEN && this.#kept !== undefined && this.#value.isQuoted) {
+        this.#pass(text.slice(from, at));
+        from = Math.max(from, at);
+        // Its object would be read here, and once more behind the block.
+        if (consumer.isUnquoted === true) {
+          this.#isLost = true;
+          this.#pass(text.slice(from));
+          return text.length;
         }
       }
       if (this.#endsWithLine && this.#value.isClosed) {
@@ -165,13 +185,6 @@ export class JsonBlock implements BlockReader {
     return behind;
   }
 
-  #close(piece: string, at: number): number {
-    this.#pass(piece);
-    this.#consumer!.end();
-    this.state = "closed";
-    return at;
-  }
-
   /** Of what is closed, the next call or the end of the turn decides. */
   #endLine(consumer: JsonConsumer, behind: string): void {
     if (GOES_ON.test(behind)) consumer.second?.();
@@ -180,7 +193,7 @@ export class JsonBlock implements BlockReader {
 
   #pass(piece: string): void {
     if (piece === "") return;
-    this.#consumer!.feed(piece);
+    if (!this.#isLost) this.#consumer!.feed(piece);
     this.#kept?.add(piece);
   }
 

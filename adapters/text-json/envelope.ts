@@ -100,6 +100,10 @@ export class Envelopes implements JsonConsumer {
     this.#maxKept = context.limits.maxArgumentsLength + 1;
   }
 
+  get isUnquoted(): boolean {
+    return this.#call === undefined;
+  }
+
   feed(text: string): void {
     for (let at = 0; at < text.length;) at = this.#step(text, at);
   }

@@ -752,6 +752,33 @@ describe.each<[NotationName, string, string]>([
   });
 });
 
+describe("blocks behind one in which a quote is missing", () => {
+  const broken = [
+    '{"name": "refund_order", "arguments": {"order_id": "1", "amount": 1}}',
+    '{"name": "now", "arguments": {}}',
+  ];
+  const withoutOne = broken.flatMap((json) =>
+    Array.from(json.matchAll(/"/g), ({ index }) => json.slice(0, index) + json.slice(index + 1)),
+  );
+  const call = (city: string) => `{"name": "get_weather", "arguments": {"city": "${city}"}}`;
+  it.each<[NotationName, string, string]>([
+    ["hermes", "<tool_call>", "</tool_call>"],
+    ["hermes", "<|function_call|>", ""],
+    ["function-tag", "<|python_tag|>", ""],
+    ["mistral", "[TOOL_CALLS]", ""],
+  ])("are read once: %s, %s", async (name, open, close) => {
+    for (const first of withoutOne) {
+      const blocks = [first, call("Oslo"), `[${call("Rome")}, ${call("Kyiv")}]`, call("Lima")];
+      const text = blocks.map((block) => open + block + close).join("\n");
+      for (const pieces of [[text], text.split("")]) {
+        const { turn } = await readText(textJson(name), pieces, sharedTools);
+        const inputs = outcomesOf(turn).filter((outcome) => typeof outcome === "object");
+        expect(inputs).toEqual(["Oslo", "Rome", "Kyiv", "Lima"].map((city) => ({ city })));
+      }
+    }
+  });
+});
+
 describe("a block behind one that has no end", () => {
   const json = '{"name": "now", "arguments": {}}';
   it.each<[NotationName, string, string]>([

@@ -86,7 +86,7 @@ function contentOf(header: string, writer: BlockWriter): JsonConsumer {
   if (recipient !== undefined) return namedCall(writer, recipient.replace(/^functions\./, ""));
   const isThought = /<\|channel\|>\s*analysis/.test(header);
   const feed = (piece: string) => (isThought ? writer.reasoning(piece) : writer.text(piece));
-  return { feed, end() {}, cut() {}, isText: true };
+  return { feed, end() {}, cut() {}, isUnquoted: true };
 }
 
 function recipientOf(header: string): string | undefined {
