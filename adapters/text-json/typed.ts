@@ -1,4 +1,5 @@
 import { isClosedRoot, isHighSurrogate, jsonIn } from "../../src/json/index.ts";
+import { literals } from "../../src/schema/fields.ts";
 import {
   allowedTypes,
   conjunction,
@@ -202,7 +203,10 @@ function partsOf(schemas: readonly unknown[], walk: Walk): Parts {
 
 /** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */
 function takesType(schema: unknown, type: string, any: boolean, walk: Walk): boolean {
-  const parts = conjunction([schema], walk);
+  // What is listed says more than a type beside it: `{ type: ["string", "null"], enum: ["a", "null"] }`.
+  const parts = conjunction([schema], walk).map(({ type: said, ...part }) =>
+    said === undefined || (part.nullable !== true && literals(part) !== undefined) ? part : { ...part, type: said },
+  );
   const unions = unionsOf(parts);
   // A schema without constraints takes anything; a text then stays a text.
   if (unions.length === 0 && parts.every((part) => allowedTypes(part) === undefined)) return any;
