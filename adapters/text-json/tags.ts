@@ -51,7 +51,7 @@ const MAX_SPACE = 128;
 /** Why a call that the model may well have ended is treated as cut off. */
 const NO_END = "a value has no end, or quotes a call or a parameter that has none";
 
-/** A tag in a value: its end, a sign that the end is missing, part of a quoted call, of the value itself, or its text. */
+/** A tag in a value: its end, a sign that it has none, part of a quoted call, of the value itself, or its text. */
 type TagMeaning = "end" | "unclosed" | "quoted" | "inner" | "text" | "maybe";
 
 /** Calls in a section, or a single call. */
