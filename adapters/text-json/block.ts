@@ -85,9 +85,7 @@ export class JsonBlock implements BlockReader {
       this.#endsWithLine = head.endsWithLine === true;
       at = head.json;
     }
-    if (!this.#isLost) return this.#readJson(this.#consumer, text, at);
-    this.#pass(text.slice(at));
-    return text.length;
+    return this.#isLost ? this.#pass(text, at, text.length) : this.#readJson(this.#consumer, text, at);
   }
 
   #readJson(consumer: JsonConsumer, text: string, begin: number): number {
@@ -102,30 +100,26 @@ export class JsonBlock implements BlockReader {
         if (found !== undefined) {
           const { word } = found;
           const end = at + (nexts.includes(word) ? word.search(/[^>)]/) : word.length);
-          this.#pass(text.slice(from, at));
+          from = this.#pass(text, from, at);
           const isSure = this.#kept === undefined && consumer.isUnquoted === true;
           if (this.#context.isBlind || isSure || !this.#value.isQuoted) {
             consumer.end();
             this.state = "closed";
             return end;
           }
-          from = Math.max(from, at);
           if (this.#kept === undefined) {
             // What follows is passed on like the rest of the string, and also kept.
-            this.#pass(text.slice(at, end));
-            from = end;
+            from = this.#pass(text, from, end);
             this.#kept = new Kept();
           }
         }
       }
       if (code === OPEN && this.#kept !== undefined && this.#value.isQuoted) {
-        this.#pass(text.slice(from, at));
-        from = Math.max(from, at);
+        from = this.#pass(text, from, at);
         // Its object would be read here, and once more behind the block.
         if (consumer.isUnquoted === true) {
           this.#isLost = true;
-          this.#pass(text.slice(from));
-          return text.length;
+          return this.#pass(text, from, text.length);
         }
       }
       if (this.#endsWithLine && this.#value.isClosed) {
@@ -135,7 +129,7 @@ export class JsonBlock implements BlockReader {
           const end = endOfGap(consumer, text, at);
           const line = this.#lineAt(text, end);
           if (line === undefined) break;
-          this.#pass(text.slice(from, at));
+          this.#pass(text, from, at);
           this.#endLine(consumer, line);
           this.state = "closed";
           return end;
@@ -148,8 +142,7 @@ export class JsonBlock implements BlockReader {
       if (code <= 32 && !this.#value.isQuoted) continue;
       if (this.#value.isClosed) {
         if (consumer.isSequence !== true && (code === OPEN || code === OPEN_LIST)) {
-          this.#pass(text.slice(from, at));
-          from = at;
+          from = this.#pass(text, from, at);
           consumer.second?.();
         }
         this.#value = new ValueEnd();
@@ -157,9 +150,7 @@ export class JsonBlock implements BlockReader {
       this.#value.see(code);
       if (this.#value.isClosed) this.#kept = undefined;
     }
-    this.#pass(text.slice(from, at));
-    // What may be a marker can begin inside the one that came in a string.
-    return Math.max(from, at);
+    return this.#pass(text, from, at);
   }
 
   end(rest: string): string | undefined {
@@ -177,7 +168,7 @@ export class JsonBlock implements BlockReader {
       this.#endLine(consumer, behind);
       return behind;
     }
-    this.#pass(rest);
+    this.#pass(rest, 0, rest.length);
     // If the text was not cut off, the first marker in an unclosed string was the end after all.
     const behind = this.#context.isWhole ? this.#kept?.text : undefined;
     if (behind !== undefined) consumer.end();
@@ -191,10 +182,13 @@ export class JsonBlock implements BlockReader {
     consumer.balanced?.();
   }
 
-  #pass(piece: string): void {
-    if (piece === "") return;
+  /** @returns how far it has come: what may be a marker can begin inside the one that came in a string */
+  #pass(text: string, from: number, until: number): number {
+    if (until <= from) return from;
+    const piece = text.slice(from, until);
     if (!this.#isLost) this.#consumer!.feed(piece);
     this.#kept?.add(piece);
+    return until;
   }
 
   /** Where the next value of a sequence begins, or the mark that ends it; `undefined` if neither follows. */
