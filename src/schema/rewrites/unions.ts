@@ -166,9 +166,7 @@ export const flattenRootUnion: Rewrite = {
     const clash = lossOf(lose, "the union and in a branch");
     const { $defs, ...rest } = node;
     // Arguments are never null.
-    const branches = leavesOf(rest, context, clash, { visits: 0 }).filter(
-      (branch) => typesOf(branch).join() !== "null",
-    );
+    const branches = leavesOf(rest, context, clash).filter((branch) => typesOf(branch).join() !== "null");
     const objects = branches.filter(mayBeObject);
     if (branches.length !== 1) {
       lose(`A union becomes one object with the properties of all ${branches.length} branches.`);
@@ -195,27 +193,26 @@ function mayBeObject(branch: JsonSchema): boolean {
 const MAX_VISITS = 20_000;
 
 /** The branches of a union, and of the unions in its branches, each complete with the siblings of the union. */
-function leavesOf(
-  given: JsonSchema,
-  context: RewriteContext,
-  clash: Conflict,
-  count: { visits: number },
-  depth = 0,
-): JsonSchema[] {
-  // Only a union that refers to itself is deeper.
-  if (depth > 16 || count.visits++ > MAX_VISITS) return [given];
-  const leaves = (node: JsonSchema) => leavesOf(node, context, clash, count, depth + 1);
-  const node = foldAllOf.apply(given, context);
-  const { $ref, ...rest } = node;
-  const found = typeof $ref === "string" ? context.resolve($ref) : undefined;
-  if (found !== undefined) return leaves(mergeSchemas(rest, without(found, ANNOTATIONS), clash));
-  const keyword = unionOf(node);
-  if (keyword === undefined) return [node];
-  const beside = without(node, [keyword]);
-  return branchesOf(node, keyword).flatMap((branch) => {
-    if (branch === false) return [];
-    return leaves(branch === true ? beside : mergeSchemas(beside, without(branch, ANNOTATIONS), clash));
-  });
+function leavesOf(root: JsonSchema, context: RewriteContext, clash: Conflict): JsonSchema[] {
+  let visits = 0;
+  return leaves(root, 0);
+
+  function leaves(given: JsonSchema, depth: number): JsonSchema[] {
+    // Only a union that refers to itself is deeper.
+    if (depth > 16 || visits++ > MAX_VISITS) return [given];
+    const node = foldAllOf.apply(given, context);
+    const { $ref, ...rest } = node;
+    const found = typeof $ref === "string" ? context.resolve($ref) : undefined;
+    if (found !== undefined) return leaves(mergeSchemas(rest, without(found, ANNOTATIONS), clash), depth + 1);
+    const keyword = unionOf(node);
+    if (keyword === undefined) return [node];
+    const beside = without(node, [keyword]);
+    return branchesOf(node, keyword).flatMap((branch) => {
+      if (branch === false) return [];
+      const whole = branch === true ? beside : mergeSchemas(beside, without(branch, ANNOTATIONS), clash);
+      return leaves(whole, depth + 1);
+    });
+  }
 }
 
 function unionOf(node: JsonSchema): "anyOf" | "oneOf" | undefined {
