@@ -227,6 +227,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (block.type === "thinking") this.#thinking = record;
     if (block.type === "fallback") this.#handOver(block, blocks);
     if (isServerCall(block)) this.#serverCalls.started(block);
+    // It goes back under the id of its call: Kimi gives it another.
     else if (typeof block.tool_use_id === "string" && isServerResult(block))
       (record.block as { tool_use_id?: unknown }).tool_use_id = this.#serverCalls.ended(block, block.tool_use_id);
     return { record, json: "", input: isEmpty(block.input) ? undefined : block.input, piece: "" };
