@@ -376,9 +376,12 @@ export class AnthropicParser implements Parser<ParserInput> {
     record.done = true;
     if (call !== undefined) {
       if (this.#isLost && isBareCall(ended)) return this.#cut(call, UNASSIGNED);
-      const { turnIndex, callIndex } = call;
-      const [text, whole] = [argumentsText(input), argumentsObject(input)];
-      this.#sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));
+      this.#sink.tool({
+        ...call,
+        argsTextDelta: argumentsText(input),
+        argsKvPatch: argumentsObject(input),
+        done: true,
+      });
       return;
     }
     if (json !== "") (block as { [field: string]: unknown })["input"] = parsedInput(json);

@@ -145,7 +145,7 @@ export class CohereParser implements Parser<WireEvent> {
     // `null` stands for no arguments.
     const isAmid = this.#piece !== "null" && isAmidObject(this.#piece);
     if (isAmid && index === this.#pieceIndex) return;
-    this.#sink.tool(toolChunk(undefined, index, undefined, undefined, undefined, true));
+    this.#sink.tool({ callIndex: index, done: true });
   }
 
   #onContent(message: WireMessage | null | undefined, index: number | undefined): void {

@@ -306,8 +306,7 @@ export class InteractionsParser implements Parser<unknown> {
     const thought = this.#steps.findLast(({ step }) => step.type === "thought");
     const record = this.#at(index)?.record ?? thought ?? this.#openStep(index, { type: "thought" }).record;
     (record.step as { signature?: unknown }).signature = signature;
-    if (record.callIndex !== undefined)
-      this.#sink.tool(toolChunk(0, record.callIndex, undefined, undefined, undefined, false, { signature }));
+    if (record.callIndex !== undefined) this.#sink.tool({ callIndex: record.callIndex, metadata: { signature } });
   }
 
   /** The step of a type at an index; one of its own if its start is missing, or another step has the index. */
@@ -346,8 +345,8 @@ export class InteractionsParser implements Parser<unknown> {
     record.done = true;
     const { step, callIndex } = record;
     if (callIndex !== undefined) {
-      const [text, whole] = hasPieces ? [] : [argumentsText(input), argumentsObject(input)];
-      this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, text, true, undefined, whole));
+      const [argsTextDelta, argsKvPatch] = hasPieces ? [] : [argumentsText(input), argumentsObject(input)];
+      this.#sink.tool({ callIndex, argsTextDelta, argsKvPatch, done: true });
     } else if (isHosted(step)) this.#hostedCall(record);
     else if (step.type === "function_result") this.#executed(step);
     else if (isResult(step)) this.#hostedResult(step);
@@ -373,7 +372,7 @@ export class InteractionsParser implements Parser<unknown> {
     if (call === undefined) return;
     call.executed = true;
     const metadata = { providerExecuted: true, type: "function_call", output };
-    this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, metadata));
+    this.#sink.tool({ callIndex: call.callIndex, metadata });
   }
 
   #complete(interaction: WireInteraction): void {

@@ -207,7 +207,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #endBare(): void {
     const callIndex = this.#bare;
     this.#bare = undefined;
-    if (callIndex !== undefined) this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, undefined, true));
+    if (callIndex !== undefined) this.#sink.tool({ callIndex, done: true });
   }
 
   get #calls(): CallLookup {
@@ -235,7 +235,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #signLate({ callIndex, position }: Pick<NativeCall, "callIndex" | "position">, thoughtSignature: string): void {
     if (textOf(this.native.parts[position]?.thoughtSignature) !== undefined) return;
     this.native.parts[position] = { ...this.native.parts[position], thoughtSignature };
-    this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, undefined, false, { thoughtSignature }));
+    this.#sink.tool({ callIndex, metadata: { thoughtSignature } });
   }
 
   /** More arguments for the open call. */
@@ -243,7 +243,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const args = argumentsObject(wire.args);
     if (args !== undefined) {
       call.empty = false;
-      this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, undefined, args));
+      this.#sink.tool({ callIndex: call.callIndex, argsKvPatch: args });
     } else if (!isNothing(wire.args)) {
       return this.#refuse(call.callIndex, "its arguments are not an object", "rejected");
     }
@@ -254,9 +254,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
       const problem = isObject(piece) ? patch(call, piece, patches) : "a piece of its arguments cannot be read";
       if (problem !== undefined) return this.#refuse(call.callIndex, problem, "rejected");
     }
-    this.#sink.tool(
-      toolChunk(0, call.callIndex, undefined, undefined, undefined, false, undefined, undefined, patches),
-    );
+    this.#sink.tool({ callIndex: call.callIndex, argsPathPatch: patches });
   }
 
   /** Ends the open call, if there is one: the wire says so, or what follows implies it. */
@@ -266,10 +264,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     if (call === undefined) return;
     const cut = cutOf(call, how);
     if (cut !== undefined) this.#refuse(call.callIndex, cut, "truncated");
-    else
-      this.#sink.tool(
-        toolChunk(0, call.callIndex, undefined, undefined, undefined, true, undefined, call.empty ? {} : undefined),
-      );
+    else this.#sink.tool({ callIndex: call.callIndex, argsKvPatch: call.empty ? {} : undefined, done: true });
   }
 
   /** Interleaved calls: pieces without an id may have belonged to either. */
@@ -282,7 +277,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   /** What follows of a call that was refused changes nothing: its outcome stands. */
   #refuse(callIndex: number, error: string, errorType: "truncated" | "rejected"): void {
-    this.#sink.tool({ turnIndex: 0, callIndex, done: true, error, errorType });
+    this.#sink.tool({ callIndex, done: true, error, errorType });
   }
 
   /** A result in the answer itself: the server has run this call (on an MCP server of the request). */
@@ -290,13 +285,10 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const call = this.#calls.find(id, name);
     if (call === undefined) return;
     call.executed = true;
-    this.#sink.tool(
-      toolChunk(0, call.callIndex, undefined, undefined, undefined, false, {
-        providerExecuted: true,
-        type: "functionCall",
-        output,
-      }),
-    );
+    this.#sink.tool({
+      callIndex: call.callIndex,
+      metadata: { providerExecuted: true, type: "functionCall", output },
+    });
   }
 
   #serverTool({ executableCode, codeExecutionResult, toolCall, toolResponse }: WirePart): void {

@@ -221,8 +221,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (isObject(calls) && !told.calls)
       this.#toolCalls((Array.isArray(calls) ? calls : [calls]) as WireToolCall[], whole, ran);
     if (isObject(message.function_call)) this.#functionCall(message.function_call, whole);
-    for (const [id, metadata] of ran ?? [])
-      this.#sink.tool(toolChunk(this.#choice, undefined, id, undefined, undefined, false, metadata));
+    for (const [id, metadata] of ran ?? []) this.#sink.tool({ turnIndex: this.#choice, id, metadata });
     const { id: audioId, expires_at: expiresAt } = message.audio ?? {};
     const id = textOf(audioId);
     if (id !== undefined) this.native.audio = { id };

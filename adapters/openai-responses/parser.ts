@@ -309,7 +309,7 @@ export class ResponsesParser implements Parser<unknown> {
     const call = this.#items.findCall(callId);
     if (call === undefined) return;
     const metadata = { providerExecuted: true, type: call.wire.type, output };
-    this.#sink.tool(toolChunk(0, call.key, undefined, undefined, undefined, false, metadata));
+    this.#sink.tool({ callIndex: call.key, metadata });
   }
 
   #onInput(item: Item, type: string, delta: unknown): void {
