@@ -1,5 +1,6 @@
 import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
 import { isToolError, messageOf, ToolError, type Issue } from "../errors.ts";
+import { withDiscriminators } from "./discriminators.ts";
 import { fromDraft4 } from "./draft4.ts";
 import { copyJson, frozenJson } from "./json.ts";
 import { withNullAlternatives } from "./nullable-unions.ts";
@@ -32,7 +33,8 @@ export function plainSchema(source: JsonSchema): Schema {
 function checkedSchema(source: JsonSchema): Schema {
   const { $schema: dialect = "", ...rest } = frozenJson(source) as Record<string, unknown>;
   const isDraft4 = String(dialect).includes("draft-04");
-  const stated = frozenJson(withNullAlternatives(isDraft4 ? fromDraft4(rest) : rest)) as JsonSchema;
+  const later = isDraft4 ? fromDraft4(rest) : rest;
+  const stated = frozenJson(withNullAlternatives(withDiscriminators(later))) as JsonSchema;
   checkKeywords(stated);
   const draft = draftOf(String(dialect));
   const prepared = prepare(stated, placesIn(stated)) as CheckedSchema;

@@ -503,6 +503,55 @@ describe("drafts", () => {
     expect(schema.validate({ c: null })).toMatchObject({ issues: [{ message: "must be a string, got null" }] });
   });
 
+  describe("the discriminator of OpenAPI beside a oneOf", () => {
+    const pet = { type: "object", properties: { kind: { type: "string" } }, required: ["kind"] };
+    const $defs = { Cat: pet, Dog: { ...pet, properties: { ...pet.properties, barks: { type: "boolean" } } } };
+    const branches = ["Cat", "Dog"].map((name) => ({ $ref: `#/$defs/${name}` }));
+    const discriminated = (mapping?: Record<string, unknown>, oneOf: unknown[] = branches) =>
+      ({ $defs, oneOf, discriminator: { propertyName: "kind", ...(mapping && { mapping }) } }) satisfies JsonSchema;
+
+    it("tells by the names in its mapping which alternative is meant", () => {
+      const schema = discriminated({ cat: "#/$defs/Cat", dog: "Dog", wolf: "#/$defs/Dog" });
+      expect(issues(schema, { kind: "cat" })).toEqual([]);
+      expect(issues(schema, { kind: "wolf", barks: true })).toEqual([]);
+      expect(issues(schema, { kind: "dog", barks: 1 })).toEqual(["barks: must be a boolean, got a number"]);
+      expect(issues(schema, { kind: "fox" })).toEqual(['kind: must be one of "cat", "dog", "wolf", got "fox"']);
+    });
+
+    it.each<[string, Record<string, unknown> | undefined]>([
+      ["no mapping, since converters rename schemas", undefined],
+      ["a mapping of other schemas", { fox: "#/$defs/Fox", at: "t", odd: 7 }],
+    ])("lets an input fit several where there is %s", (_, mapping) => {
+      const schema = toSchema(discriminated(mapping));
+      expect(schema.validate({ kind: "anything" }).ok).toBe(true);
+      expect(schema.validate({ barks: true }).ok).toBe(false);
+    });
+
+    it("changes nothing where the alternatives have constants", () => {
+      const own = branches.map((branch, i) => ({ allOf: [branch, { properties: { kind: { const: `k${i}` } } }] }));
+      expect(toSchema(discriminated({ cat: "Cat" }, own)).jsonSchema).toMatchObject({ oneOf: own });
+    });
+
+    it("reads what is nullable besides", () => {
+      const oneOf = { oneOf: branches, discriminator: { propertyName: "kind" }, nullable: true };
+      const schema = toSchema({ $defs, type: "object", properties: { pet: oneOf } });
+      expect(schema.validate({ pet: null }).ok).toBe(true);
+      expect(schema.validate({ pet: { kind: "cat" } }).ok).toBe(true);
+    });
+
+    it("is no such thing without a name, or beside another union", () => {
+      const odd = { oneOf: branches, discriminator: "kind" };
+      const beside = { oneOf: branches, anyOf: [true], discriminator: { propertyName: "kind" } };
+      const unnamed = { oneOf: branches, discriminator: { mapping: {} } };
+      const schema = { $defs, type: "object", properties: { odd, beside, unnamed } };
+      const value = { kind: "cat" };
+      const message = "fits more than one of the alternatives, must fit one";
+      expect(issues(schema, { odd: value, beside: value, unnamed: value })).toEqual(
+        ["odd", "beside", "unnamed"].map((name) => `${name}: ${message}`),
+      );
+    });
+  });
+
   it("reads nullable beside a reference or a union, where zod-to-json-schema and OpenAPI generators put it", () => {
     const string = { type: "string" };
     const schema = toSchema({
