@@ -1,9 +1,7 @@
-import { copyOf, put, type Container } from "../json/container.ts";
 import { changedLiteral, exceedsDepth, isHuge, jsonIn } from "../json/index.ts";
 import {
   allowedTypes,
   conjunction,
-  contentOf,
   fits,
   fitsKind,
   isContainer,
@@ -17,7 +15,7 @@ import {
   type Walk,
 } from "./fits.ts";
 import { listedNames, propertiesOf, requiredOf } from "./fields.ts";
-import { isRecord, typeOfValue } from "./json.ts";
+import { isRecord, mapContent, typeOfValue } from "./json.ts";
 import { once } from "./once.ts";
 import type { JsonSchema } from "./types.ts";
 
@@ -79,19 +77,13 @@ function rewrite(value: unknown, schema: JsonSchema, dropsNulls: boolean): Coerc
     return current;
   }
 
-  function visitContent(container: Container, parts: Parts, path: Coercion["path"]): Container {
-    let copy: Container | undefined;
-    for (const [key, item] of contentOf(container)) {
+  function visitContent<C extends object>(container: C, parts: Parts, path: Coercion["path"]): C {
+    return mapContent(container, (item, key) => {
       const schemas = schemasAt(parts, key);
       const at = [...path, key];
-      if (item !== null) {
-        const after = visit(item, schemas, at);
-        if (after !== item) put((copy ??= copyOf(container)), key, after);
-      } else if (dropsNulls && isOptional(key, parts) && !fits(null, schemas, walk)) {
-        drop((copy ??= copyOf(container)), at);
-      }
-    }
-    return copy ?? container;
+      if (item !== null) return visit(item, schemas, at);
+      return dropsNulls && isOptional(key, parts) && !fits(null, schemas, walk) ? dropped(at) : null;
+    });
   }
 
   /**
@@ -131,15 +123,11 @@ function rewrite(value: unknown, schema: JsonSchema, dropsNulls: boolean): Coerc
     const own = conjunction([branch], walk);
     const all = branches.flatMap((one) => conjunction([one], walk));
     const isOfOthers = (key: string) => given[key] === null && !isListed(key, own) && isListed(key, all);
-    const others = Object.keys(given).filter(isOfOthers);
-    if (others.length === 0) return visit(given, [branch], path);
-    const rest = { ...given };
-    for (const key of others) drop(rest, [...path, key]);
+    const rest = mapContent(given, (item, key) => (isOfOthers(key) ? dropped([...path, key]) : item));
     return visit(rest, [branch], path);
   }
 
-  function drop(copy: object, path: Coercion["path"]): void {
-    delete (copy as Record<string, unknown>)[path.at(-1)!];
+  function dropped(path: Coercion["path"]): undefined {
     repairs.push({ path, before: null, after: undefined });
   }
 }
@@ -210,10 +198,7 @@ function readNumber(text: string): number | undefined {
 }
 
 function digitsOf(number: string): string {
-  return number
-    .replace(/e.*/i, "")
-    .replace(/\D/g, "")
-    .replace(/^0+|0+$/g, "");
+  return number.replace(/e.*|\D/gi, "").replace(/^0+|0+$/g, "");
 }
 
 /** JSON inside a string has not passed any limit yet. */

@@ -1,6 +1,6 @@
 import type { Container } from "../json/container.ts";
 import { branchesOf, isWithin, listedNames, literals, propertiesOf, requiredOf } from "./fields.ts";
-import { getOwn, isObject, isRecord, typeOfValue } from "./json.ts";
+import { contentOf, getOwn, isObject, isRecord, typeOfValue } from "./json.ts";
 import { targetOf } from "./refs.ts";
 import type { JsonSchema } from "./types.ts";
 import { takeStep, type Work } from "./work.ts";
@@ -75,11 +75,6 @@ export function unionsOf(parts: Parts): (readonly unknown[])[] {
   return parts
     .flatMap((part) => [branchesOf(part, "anyOf"), branchesOf(part, "oneOf")])
     .filter(({ length }) => length > 0);
-}
-
-/** What is in a container. */
-export function contentOf(container: Container): Iterable<[string | number, unknown]> {
-  return Array.isArray(container) ? container.entries() : Object.entries(container);
 }
 
 /** All schemas in the parts that apply to one property, or to one item. */

@@ -1,4 +1,4 @@
-import { isObject, isRecord, putOwn } from "../json/container.ts";
+import { copyOf, isObject, isRecord, put, putOwn, type Container } from "../json/container.ts";
 
 export { isObject, isRecord };
 
@@ -23,6 +23,34 @@ function freezeAll(value: unknown): unknown {
   if (isObject(value)) Object.values(value).forEach(freezeAll);
   return Object.freeze(value);
 }
+
+/** What is in a container. */
+export function contentOf(container: Container): Iterable<[string | number, unknown]> {
+  return Array.isArray(container) ? container.entries() : Object.entries(container);
+}
+
+/**
+ * A copy of a container with its content changed; the same container if nothing changes. A property that becomes
+ * `undefined` is dropped.
+ */
+export function mapContent<C extends object>(container: C, change: (item: unknown, key: KeyOf<C>) => unknown): C {
+  const given = container as Container;
+  let copy: Container | undefined;
+  for (const [key, item] of contentOf(given)) {
+    const after = change(item, key as KeyOf<C>);
+    if (after === item) continue;
+    copy ??= copyOf(given);
+    if (after === undefined) delete (copy as Record<string, unknown>)[key];
+    else put(copy, key, after);
+  }
+  return (copy ?? container) as C;
+}
+
+type KeyOf<C> = C extends readonly unknown[]
+  ? number
+  : C extends Readonly<Record<string, unknown>>
+    ? string
+    : string | number;
 
 /** `object[key] = value`, but any key becomes an own property, even `__proto__`. */
 export function setOwn(object: object, key: string, value: unknown): void {

@@ -1,4 +1,4 @@
-import { isRecord, setOwn } from "./json.ts";
+import { isObject, isRecord, mapContent } from "./json.ts";
 import { encodeToken } from "./pointer.ts";
 import type { JsonSchema } from "./types.ts";
 
@@ -53,17 +53,8 @@ export const IN_PLACE: ReadonlySet<string> = new Set(
 );
 
 /** Keywords that describe, for people and for the model, and constrain nothing. */
-export const ANNOTATIONS: readonly string[] = [
-  "title",
-  "description",
-  "default",
-  "examples",
-  "example",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-  "$comment",
-];
+export const ANNOTATIONS: readonly string[] =
+  "title description default examples example deprecated readOnly writeOnly $comment".split(" ");
 
 /**
  * A schema with each of its direct subschemas changed, except for `true` and `false`; the same object if none changed.
@@ -84,27 +75,14 @@ export function mapAnySubschemas(
   node: JsonSchema,
   change: (child: JsonSchema | boolean, pointer: string, keyword: string) => JsonSchema | boolean,
 ): JsonSchema {
-  let changed: Record<string, unknown> | undefined;
-  for (const [keyword, value] of Object.entries(node)) {
-    if (!holdsSchemas(keyword)) continue;
-    let isChanged = false;
-    const child = (given: unknown, step = ""): unknown => {
-      const outcome = isSchema(given) ? change(given, `/${keyword}${step}`, keyword) : given;
-      isChanged ||= outcome !== given;
-      return outcome;
-    };
-    let outcome = value;
-    if (Array.isArray(value)) outcome = value.map((one, index) => child(one, `/${index}`));
-    else if (KEYWORDS.get(keyword)!.holds === "schema") outcome = child(value);
-    else if (isRecord(value)) {
-      // fromEntries, not assignment: a property may be called __proto__.
-      outcome = Object.fromEntries(
-        Object.entries(value).map(([name, one]) => [name, child(one, `/${encodeToken(name)}`)]),
-      );
-    }
-    if (isChanged) (changed ??= { ...node })[keyword] = outcome;
-  }
-  return changed ?? node;
+  return mapContent(node, (value, keyword) => {
+    const holds = KEYWORDS.get(keyword)?.holds;
+    const child = (given: unknown, step = "") =>
+      isSchema(given) ? change(given, `/${keyword}${step}`, keyword) : given;
+    if (holds === "schema" && !Array.isArray(value)) return child(value);
+    if (!holdsSchemas(keyword) || !isObject(value)) return value;
+    return mapContent(value, (one, key) => child(one, `/${encodeToken(String(key))}`));
+  });
 }
 
 /** Calls `visit` for each direct subschema that is not `true` or `false`. */
@@ -133,7 +111,7 @@ export function binding(node: JsonSchema): string[] {
 const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples"]);
 
 /**
- * A copy of a schema with everything in it changed, the inside first: nonstandard keywords too, since a `$ref` may
+ * A schema with everything in it changed, the inside first: nonstandard keywords too, since a `$ref` may
  * point into them (`#/components/schemas/Name`, in OpenAPI).
  *
  * @param schema not deeper than the stack
@@ -142,14 +120,13 @@ export function changeAll(schema: JsonSchema, change: (node: JsonSchema) => Json
   return visit(schema, false) as JsonSchema;
 
   function visit(value: unknown, isMap: boolean): unknown {
-    if (Array.isArray(value)) return value.map((item) => visit(item, false));
-    if (!isRecord(value)) return value;
-    const copy = {};
-    for (const [key, child] of Object.entries(value)) {
-      const isData = !isMap && DATA.has(key);
-      setOwn(copy, key, isData ? child : visit(child, !isMap && KEYWORDS.get(key)?.holds === "record"));
-    }
-    return isMap ? copy : change(copy);
+    if (!isObject(value)) return value;
+    if (isMap || Array.isArray(value)) return mapContent(value, (child) => visit(child, false));
+    return change(
+      mapContent(value as JsonSchema, (child, key) =>
+        DATA.has(key) ? child : visit(child, KEYWORDS.get(key)?.holds === "record"),
+      ),
+    );
   }
 }
 
