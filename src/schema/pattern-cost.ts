@@ -1,3 +1,5 @@
+import { cyclesFrom } from "./cycles.ts";
+
 /**
  * Whether a regular expression can take exponential time in a backtracking engine, as `^(a+)+$` does: whether a loop
  * can read one text in two ways. Schemas also come from elsewhere (servers, programs), and a model writes the text.
@@ -100,20 +102,16 @@ function isAmbiguous(source: string, longestCount: number): boolean | undefined 
 
   function readAtom(): Part {
     const rest = pattern.slice(at);
-    const group = /^\((?:\?(?:(?<look><?[=!])|:|<[^>]*>|[a-z-]*:))?/.exec(rest);
-    if (group !== null) {
-      at += group[0].length;
+    const [opening, look] = /^\((?:\?(?:(<?[=!])|:|<[^>]*>|[a-z-]*:))?/.exec(rest) ?? [];
+    if (opening !== undefined) {
+      at += opening.length;
       const inside = readAlternatives();
       at++; // the closing parenthesis
-      return group.groups?.["look"] === undefined ? inside : NOTHING; // lookaround consumes nothing
-    }
-    const [anchor] = /^(?:[\^$]|\\[bB])/.exec(rest) ?? [];
-    if (anchor !== undefined) {
-      at += anchor.length;
-      return NOTHING;
+      return look === undefined ? inside : NOTHING; // lookaround consumes nothing
     }
     const [atom] = /^(?:\[(?:\\.|[^\]\\])*\]|\\(?:[pPu]\{[^}]*\}|k<[^>]*>|u.{4}|x..|c.|.)|.)/su.exec(rest)!;
     at += atom.length;
+    if (/^(?:[\^$]|\\[bB])$/.test(atom)) return NOTHING; // so does an anchor
     if (edges.length > MAX_STATES) return NOTHING;
     const reference = /^\\(?:[1-9]|k<)/.test(atom); // to an earlier group: could be anything
     const expression = reference ? /^[^]$/u : new RegExp(`^${atom}$`, "u");
@@ -130,16 +128,12 @@ function isAmbiguous(source: string, longestCount: number): boolean | undefined 
       }
   }
 
+  /** What holds for one state of a loop holds for all. */
   function hasTwoWays(): boolean {
-    const states = [...edges.keys()];
-    const after = edges.map(reached);
-    const seen = new Set<number>();
-    return states.some((start) => {
-      if (seen.has(start)) return false;
-      const loop = states.filter((state) => after[start]!.has(state) && after[state]!.has(start));
-      for (const state of loop) seen.add(state); // what holds for one state of a loop holds for all
-      return canPart(start, loop);
-    });
+    const following = [...edges, edges.keys()]; // one more state, which leads to all
+    const loops = cyclesFrom(edges.length, (state) => [...following[state]!]);
+    const states = [...loops.keys()].toSorted((one, other) => one - other);
+    return [...Map.groupBy(states, (state) => loops.get(state)).values()].some((loop) => canPart(loop[0]!, loop));
   }
 
   /** Whether two readers of one text can leave a state together, diverge within the loop, and return together. */
@@ -165,13 +159,6 @@ function isAmbiguous(source: string, longestCount: number): boolean | undefined 
 
   function overlap(one: number, other: number): boolean {
     return accepts[one]!.some((accepted, sample) => accepted && accepts[other]![sample]);
-  }
-
-  /** The states that can follow, directly or later. */
-  function reached(following: ReadonlySet<number>): ReadonlySet<number> {
-    const all = new Set(following);
-    for (const one of all) for (const next of edges[one]!) all.add(next);
-    return all;
   }
 }
 

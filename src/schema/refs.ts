@@ -1,3 +1,4 @@
+import { cyclesFrom } from "./cycles.ts";
 import { isRecord } from "./json.ts";
 import { once } from "./once.ts";
 import { followPointer } from "./pointer.ts";
@@ -47,50 +48,6 @@ export function reaching(root: JsonSchema, matches: (node: JsonSchema) => boolea
 export const recursiveIn = /* @__PURE__ */ once((root: JsonSchema): Pick<ReadonlySet<JsonSchema>, "has"> =>
   cyclesFrom(root, (node) => linksOf(node, root)),
 );
-
-/**
- * The schemas that lead back to themselves, each with its cycle: the same value for those that lead to one another.
- * These are the strongly connected components, found in one pass without recursion, since chains of references can be
- * long: https://en.wikipedia.org/wiki/Path-based_strong_component_algorithm
- */
-export function cyclesFrom(
-  start: JsonSchema,
-  follow: (node: JsonSchema) => JsonSchema[],
-): ReadonlyMap<JsonSchema, unknown> {
-  const found = new Map<JsonSchema, unknown>();
-  /** In the order of discovery; `Infinity` once its component is complete. */
-  const numbers = new Map<JsonSchema, number>();
-  const links = new Map<JsonSchema, JsonSchema[]>();
-  const path = [start];
-  const unassigned: JsonSchema[] = [];
-  /** Schemas on the path that cannot be in one component, as far as is known. */
-  const apart: JsonSchema[] = [];
-  for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
-    if (!numbers.has(node)) {
-      numbers.set(node, numbers.size);
-      links.set(node, follow(node));
-      unassigned.push(node);
-      apart.push(node);
-    }
-    const next = links.get(node)!.pop();
-    if (next !== undefined) {
-      const number = numbers.get(next);
-      if (number === undefined) path.push(next);
-      else while (numbers.get(apart.at(-1)!)! > number) apart.pop();
-      if (next === node) found.set(node, node);
-      continue;
-    }
-    path.pop();
-    if (apart.at(-1) !== node) continue;
-    apart.pop();
-    const component = unassigned.splice(unassigned.lastIndexOf(node));
-    for (const one of component) {
-      numbers.set(one, Infinity);
-      if (component.length > 1) found.set(one, node);
-    }
-  }
-  return found;
-}
 
 /** The direct subschemas of a schema, and what its `$ref` leads to. */
 export function linksOf(node: JsonSchema, root: JsonSchema): JsonSchema[] {

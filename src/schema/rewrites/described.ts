@@ -1,8 +1,9 @@
+import { cyclesFrom } from "../cycles.ts";
 import { oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
 import { getOwn, isRecord } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { once } from "../once.ts";
-import { cyclesFrom, linksOf } from "../refs.ts";
+import { linksOf } from "../refs.ts";
 import { walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
@@ -120,7 +121,7 @@ const cyclesIn = /* @__PURE__ */ once((root: JsonSchema) => {
   const all: JsonSchema[] = [];
   walkSchema(root, (node) => all.push(node));
   // Nothing leads back to where all of them are found.
-  const start = {};
+  const start: JsonSchema = {};
   return cyclesFrom(start, (node) => (node === start ? all : needsOf(node, root)));
 });
 
