@@ -1,8 +1,8 @@
 import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema";
 import type { Issue } from "../errors.ts";
 import { article, getOwn, kindOf } from "./json.ts";
-import { decodeToken } from "./pointer.ts";
-import { holdsSchemas } from "./subschemas.ts";
+import { pointerSteps } from "./pointer.ts";
+import { holdsSchemas, typeOfKeyword } from "./subschemas.ts";
 
 export type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
 type Path = readonly (string | number)[];
@@ -14,6 +14,10 @@ function isContainer({ keyword, error }: OutputUnit): boolean {
 }
 
 const MISSING = /^Instance (?:has "(.*)" but )?does not have (?:required property )?"(.*)"\.$/s;
+
+function isConstant({ keyword }: OutputUnit): boolean {
+  return keyword === "const" || keyword === "enum";
+}
 
 /**
  * The validator's flat list of errors, in words that a model can act on: only the deepest ones, without duplicates,
@@ -72,16 +76,14 @@ export function readIssues(
     const { path, value: got } = at(unit);
     if (children.length === 0) return [{ message: "fits more than one of the alternatives, must fit one", path }];
     const from = unit.keywordLocation.length;
-    // One of the same type was hardly meant: told alone of `"all"` or a list of ids, a model would say "all".
-    const isConstant = ({ keyword, instanceLocation }: OutputUnit) =>
-      (keyword === "const" || keyword === "enum") && instanceLocation === unit.instanceLocation;
     const branches = Map.groupBy(children, (child) => /^\/\d+/.exec(child.keywordLocation.slice(from))?.[0]);
     const all = Array.from(branches.values(), (list) => ({
       list: list.filter((child) => !isContainer(child)),
       issues: issuesOf(list, from),
     }));
-    const isOfType = ({ keyword, instanceLocation }: OutputUnit) =>
-      keyword === "type" && instanceLocation === unit.instanceLocation;
+    const isAbout = (child: OutputUnit, depth: number) =>
+      child.instanceLocation.slice(unit.instanceLocation.length).split("/").length === depth + 1;
+    const isOfType = (child: OutputUnit) => child.keyword === "type" && isAbout(child, 0);
     if (all.every(({ list }) => list.length === 1 && isOfType(list[0]!))) {
       const types = all.flatMap(({ list }) => keywordValue(list[0]!));
       return [{ message: mustBe(types, got), path }];
@@ -89,10 +91,17 @@ export function readIssues(
     const isNull = (child: OutputUnit) => isOfType(child) && keywordValue(child) === "null";
     const besideNull = all.filter(({ list }) => list.length !== 1 || !isNull(list[0]!));
     if (besideNull.length === 1) return besideNull[0]!.issues;
-    for (const withDiscriminators of [false, true]) {
-      const isOther = (child: OutputUnit) => tellsAnotherKind(child, unit, got, withDiscriminators);
-      const likely = all.filter(({ list }) => !list.some(isOther));
-      if (likely.length === 1 && !likely[0]!.list.some(isConstant)) return likely[0]!.issues;
+    for (const depth of [0, 1]) {
+      // Whether a branch failed because it describes something else: another type, another discriminator.
+      const tellsAnotherKind = (child: OutputUnit) => {
+        if (!isConstant(child)) return isOfType(child);
+        if (!isAbout(child, 0)) return depth === 1 && isAbout(child, 1);
+        return ![keywordValue(child)].flat().some((one) => typeof one === typeof got);
+      };
+      // One of the same type was hardly meant: told alone of `"all"` or a list of ids, a model would say "all".
+      const isOtherConstant = (child: OutputUnit) => isConstant(child) && isAbout(child, 0);
+      const [likely, ...others] = all.filter(({ list }) => !list.some(tellsAnotherKind));
+      if (likely !== undefined && others.length === 0 && !likely.list.some(isOtherConstant)) return likely.issues;
     }
     const discriminator = commonDiscriminator(all.map(({ list }) => list));
     if (discriminator !== undefined) return [discriminator];
@@ -103,18 +112,9 @@ export function readIssues(
     return [{ message: `fits none of the ${branches.size} alternatives (${told})`, path }];
   }
 
-  /** Whether a branch failed because it describes something else: another type, another discriminator. */
-  function tellsAnotherKind(child: OutputUnit, unit: OutputUnit, got: unknown, withDiscriminators: boolean): boolean {
-    const depth = child.instanceLocation.split("/").length - unit.instanceLocation.split("/").length;
-    if (child.keyword === "type") return depth === 0;
-    if (child.keyword !== "const" && child.keyword !== "enum") return false;
-    if (depth > 0) return withDiscriminators && depth === 1;
-    return ![keywordValue(child)].flat().some((one) => typeof one === typeof got);
-  }
-
   /** Every branch wants a different constant in one place (`kind: "a"`, `kind: "b"`), and none of them came. */
   function commonDiscriminator(branches: readonly (readonly OutputUnit[])[]): Issue | undefined {
-    const deciding = branches.map((list) => list.find(({ keyword }) => keyword === "const" || keyword === "enum"));
+    const deciding = branches.map((list) => list.find(isConstant));
     const [first] = deciding;
     if (!first || deciding.some((unit) => unit?.instanceLocation !== first.instanceLocation)) return undefined;
     const wanted = deciding.flatMap((unit) => keywordValue(unit!)); // the list of an enum, or one constant
@@ -169,11 +169,12 @@ export function readIssues(
 
   /** For what has the schema `false`, see {@link placed}. */
   function forbidden({ error: holder, keywordLocation }: OutputUnit, name: string): string {
+    if (typeOfKeyword(holder) === "array") return `there may be no item ${name}`;
     switch (holder) {
       case "additionalProperties": {
-        const known = Object.keys((getOwn(schemaAt(keywordLocation, -2), "properties") as object | undefined) ?? {});
-        if (known.length === 0) return `unknown property ${name}`;
-        return `unknown property ${name}; known ${known.length === 1 ? "is" : "are"} ${listOf(known)}`;
+        const known = Object.keys(getOwn(schemaAt(keywordLocation, -2), "properties") ?? {});
+        const told = known.length === 0 ? "" : `; known ${known.length === 1 ? "is" : "are"} ${listOf(known)}`;
+        return `unknown property ${name}${told}`;
       }
       case "unevaluatedProperties":
         return `unknown property ${name}`;
@@ -182,11 +183,6 @@ export function readIssues(
         return `the property ${name} is not allowed`;
       case "propertyNames":
         return "is not allowed";
-      case "items":
-      case "prefixItems":
-      case "additionalItems":
-      case "unevaluatedItems":
-        return `there may be no item ${name}`;
       default:
         return "nothing is allowed here";
     }
@@ -205,8 +201,7 @@ export function readIssues(
   /** The schema that a location leads to, across references, without its last steps. */
   function schemaAt(location: string, end: number): unknown {
     let schema: unknown = root;
-    for (const token of location.split("/").slice(1, end)) {
-      const key = decodeToken(decodeURIComponent(token));
+    for (const key of stepsOf(location).slice(0, end)) {
       const uri = key === "$ref" ? getOwn(schema, "__absolute_ref__") : undefined; // not of a property of that name
       if (uri !== undefined) schema = references[String(uri)];
       else if (key === "$recursiveRef") schema = root;
@@ -281,12 +276,16 @@ export interface Located {
 export function locate(pointer: string, root: unknown): Located {
   const path: (string | number)[] = [];
   let value = root;
-  for (const token of pointer.split("/").slice(1)) {
-    const key = decodeToken(decodeURIComponent(token));
+  for (const key of stepsOf(pointer)) {
     path.push(Array.isArray(value) ? Number(key) : key);
     value = getOwn(value, key);
   }
   return { path, value };
+}
+
+/** The steps of a location, which is a pointer in a URI. */
+function stepsOf(location: string): string[] {
+  return pointerSteps(decodeURIComponent(location.slice(1)));
 }
 
 function mustBe(types: readonly unknown[], got: unknown): string {
