@@ -1,4 +1,4 @@
-import { isRecord } from "./json.ts";
+import { isRecord, typeOfValue } from "./json.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** The types that a node names; empty if it names none. */
@@ -10,6 +10,11 @@ export function typesOf({ type }: JsonSchema): readonly string[] {
 /** The value of `type` for a list of types. */
 export function oneOrAll(types: readonly unknown[]): unknown {
   return types.length === 1 ? types[0] : types;
+}
+
+/** The types of values, each once. */
+export function typesAmong(values: readonly unknown[]): readonly string[] {
+  return [...new Set(values.map(typeOfValue))];
 }
 
 /** Whether a value of one type is also of the other: an integer is a number. */

@@ -7,7 +7,7 @@ import { linksOf } from "../refs.ts";
 import { walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
-import { keepKeywords, tellingBounds, without } from "./keywords.ts";
+import { keepKeywords, only, tellingBounds, without } from "./keywords.ts";
 import { nullableToType } from "./nullability.ts";
 import { ensureObjectRoot, listedNamesToProperties, requireDeclared } from "./objects.ts";
 import { keepPatterns } from "./patterns.ts";
@@ -76,7 +76,7 @@ const closedTuples: Rewrite = {
 const listedValues: Rewrite = {
   name: "listedValues",
   apply(node, context) {
-    const { enum: values, type: _, title, description, ...rest } = node;
+    const { enum: values } = node;
     if (!Array.isArray(values) || values.every(isListed)) return node;
     const others = values.filter((value) => value !== null);
     if (others.length === 0) return { ...without(node, ["enum"]), type: "null" };
@@ -85,9 +85,9 @@ const listedValues: Rewrite = {
     const types = typesOf(node);
     if (types.length > 0 && !types.includes("null")) return { ...node, enum: others };
     const named = types.filter((one) => one !== "null");
+    const rest = without(node, ["enum", "type", "title", "description"]);
     const listed = { ...(named.length > 0 && { type: oneOrAll(named) }), ...rest, enum: others };
-    const describing = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
-    return { ...describing, anyOf: [listed, { type: "null" }] };
+    return { ...only(node, ["title", "description"]), anyOf: [listed, { type: "null" }] };
   },
 };
 

@@ -165,6 +165,13 @@ function isEmpty(value: unknown): boolean {
 
 /** A node without some of its keywords; the same object if it has none of them. */
 export function without(node: JsonSchema, keywords: readonly string[]): JsonSchema {
-  if (!keywords.some((keyword) => Object.hasOwn(node, keyword))) return node;
-  return Object.fromEntries(Object.entries(node).filter(([keyword]) => !keywords.includes(keyword)));
+  const all = Object.keys(node);
+  const left = all.filter((keyword) => !keywords.includes(keyword));
+  return left.length === all.length ? node : only(node, left);
+}
+
+/** Those of the keywords that a node has, in the order given. */
+export function only(node: JsonSchema, keywords: readonly string[]): JsonSchema {
+  const stated = keywords.filter((keyword) => Object.hasOwn(node, keyword));
+  return Object.fromEntries(stated.map((keyword) => [keyword, node[keyword]]));
 }

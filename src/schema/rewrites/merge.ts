@@ -20,9 +20,7 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
   // The key order of the first, then what the second adds; the values of the first.
   const merged: Record<string, unknown> = { ...first, ...second, ...first };
   for (const keyword of Object.keys(first)) {
-    if (!Object.hasOwn(second, keyword) || ANNOTATIONS.includes(keyword)) continue;
-    if (keyword === "properties" || keyword === "additionalProperties") continue; // below: they depend on each other
-    if (DEPENDENT.has(keyword)) continue;
+    if (!Object.hasOwn(second, keyword) || MERGED_APART.has(keyword)) continue;
     const [one, other] = [first[keyword], second[keyword]];
     if (sameValue(one, other)) continue;
     const both = mergeKeyword(keyword, one, other, conflict);
@@ -30,13 +28,41 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
     else merged[keyword] = both;
   }
   // `items` covers only what a `prefixItems` next to it does not.
-  if (Object.hasOwn(first, "prefixItems") !== Object.hasOwn(second, "prefixItems")) {
-    const other = Object.hasOwn(first, "prefixItems") ? second : first;
-    if (Object.hasOwn(other, "items")) conflict("prefixItems");
-  }
-  for (const group of GROUPS) mergeGroup(group, merged, first, second, conflict);
+  const [bare, ...others] = [first, second].filter((side) => !Object.hasOwn(side, "prefixItems"));
+  if (bare !== undefined && others.length === 0 && Object.hasOwn(bare, "items")) conflict("prefixItems");
+  GROUPS.forEach(mergeGroup);
   for (const keyword of UNEVALUATED) if (Object.hasOwn(second, keyword) && says(first)) conflict(keyword);
-  return mergeObjects(merged, first, second, conflict);
+  mergeProperties();
+  return merged;
+
+  /** A whole group comes from one side: an `else` would otherwise belong to the `if` of the other. */
+  function mergeGroup(group: readonly [string, ...string[]]): void {
+    const [one, other] = [first, second].filter((side) => Object.hasOwn(side, group[0]));
+    if (one !== undefined && other !== undefined && !group.every((keyword) => sameValue(one[keyword], other[keyword])))
+      conflict(group[0]);
+    for (const keyword of group) {
+      if (one !== undefined && Object.hasOwn(one, keyword)) merged[keyword] = one[keyword];
+      else delete merged[keyword];
+    }
+  }
+
+  /** A property follows both sides; a side that does not name it contributes its `additionalProperties`. */
+  function mergeProperties(): void {
+    const [ours, theirs] = [propertiesOf(first), propertiesOf(second)];
+    const names = new Set([...Object.keys(ours), ...Object.keys(theirs)]);
+    const entries = Array.from(names, (name) => {
+      const one = getOwn(ours, name) ?? otherProperty(first);
+      const other = getOwn(theirs, name) ?? otherProperty(second);
+      if (one !== undefined && other !== undefined) return [name, mergeEither(one, other, conflict)];
+      // Closed on one side, named on the other: read strictly nothing fits; both was meant.
+      conflict("additionalProperties");
+      return [name, one ?? other];
+    });
+    if (entries.length > 0) merged["properties"] = Object.fromEntries(entries);
+    if (movesOthers(first, second) || movesOthers(second, first)) conflict("patternProperties");
+    const [one, other] = [first["additionalProperties"], second["additionalProperties"]];
+    if (one !== undefined && other !== undefined) merged["additionalProperties"] = mergeEither(one, other, conflict);
+  }
 }
 
 /** The second's are about its own keywords only; the first's see those of the second, too. */
@@ -53,24 +79,13 @@ const GROUPS = [
   ["contains", "minContains", "maxContains"],
 ] as const;
 
-const DEPENDENT: ReadonlySet<string> = new Set(GROUPS.flat());
-
-/** A whole group comes from one side: an `else` would otherwise belong to the `if` of the other. */
-function mergeGroup(
-  group: (typeof GROUPS)[number],
-  merged: Record<string, unknown>,
-  first: JsonSchema,
-  second: JsonSchema,
-  conflict: Conflict,
-): void {
-  const [one, other] = [first, second].filter((side) => Object.hasOwn(side, group[0]));
-  if (one !== undefined && other !== undefined && !group.every((keyword) => sameValue(one[keyword], other[keyword])))
-    conflict(group[0]);
-  for (const keyword of group) {
-    if (one !== undefined && Object.hasOwn(one, keyword)) merged[keyword] = one[keyword];
-    else delete merged[keyword];
-  }
-}
+/** Not merged one by one: annotations come from one side, and the others depend on each other. */
+const MERGED_APART: ReadonlySet<string> = new Set([
+  ...ANNOTATIONS,
+  ...GROUPS.flat(),
+  "properties",
+  "additionalProperties",
+]);
 
 function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: Conflict): unknown {
   if (KEYWORDS.get(keyword)?.holds === "number" && typeof one === "number" && typeof other === "number") {
@@ -95,34 +110,6 @@ function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: C
     default:
       return undefined;
   }
-}
-
-/** A property follows both sides; a side that does not name it contributes its `additionalProperties`. */
-function mergeObjects(
-  merged: Record<string, unknown>,
-  first: JsonSchema,
-  second: JsonSchema,
-  conflict: Conflict,
-): JsonSchema {
-  const [ours, theirs] = [propertiesOf(first), propertiesOf(second)];
-  const names = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])];
-  if (names.length > 0) {
-    const entries = names.map((name) => {
-      const one = getOwn(ours, name) ?? otherProperty(first);
-      const other = getOwn(theirs, name) ?? otherProperty(second);
-      // Closed on one side, named on the other: read strictly nothing fits; both was meant.
-      if (one === undefined || other === undefined) {
-        conflict("additionalProperties");
-        return [name, one ?? other];
-      }
-      return [name, mergeEither(one, other, conflict)];
-    });
-    merged["properties"] = Object.fromEntries(entries);
-  }
-  if (movesOthers(first, second) || movesOthers(second, first)) conflict("patternProperties");
-  const [one, other] = [first["additionalProperties"], second["additionalProperties"]];
-  if (one !== undefined && other !== undefined) merged["additionalProperties"] = mergeEither(one, other, conflict);
-  return merged;
 }
 
 /** Whether the rule for other properties would cover different ones than before, next to one side's patterns. */

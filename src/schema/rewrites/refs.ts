@@ -3,7 +3,7 @@ import { MAX_DEPTH, MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "..
 import { recursiveIn, resolveRef } from "../refs.ts";
 import { binding, KEYWORDS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { dropKeywords, without } from "./keywords.ts";
+import { dropKeywords, only, without } from "./keywords.ts";
 import { lossOf, mergeSchemas } from "./merge.ts";
 
 /**
@@ -30,7 +30,7 @@ export const inlineRefs: Rewrite = {
       if (open.includes(target) || depth > MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
         const what = open.includes(target) ? "recursive" : "too large";
         context.lose(`${ref} is ${what} and this dialect has no references: it is cut.`, { at: schema });
-        return { ...shell(target), ...expand(beside, open, depth) };
+        return { ...only(target, ["type", "description"]), ...expand(beside, open, depth) };
       }
       const inlined = expand({ ...without(target, DEFINITIONS) }, [...open, target], depth + 1);
       return mergeSchemas(
@@ -47,12 +47,6 @@ const DEFINITIONS: readonly string[] = ["$defs", "definitions", "$anchor", "$dyn
 
 function dropDefinitions(node: JsonSchema): JsonSchema {
   return mapSubschemas(without(node, DEFINITIONS), dropDefinitions);
-}
-
-/** What is left of a schema whose content cannot be expressed. */
-function shell(node: JsonSchema): JsonSchema {
-  const { type, description } = node;
-  return { ...(type !== undefined && { type }), ...(description !== undefined && { description }) };
 }
 
 /**

@@ -5,9 +5,18 @@ import { recursiveIn, resolveRef } from "../refs.ts";
 import { ANNOTATIONS, binding, eachSubschema, holdsSchemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
-import { describe, dropKeywords, without } from "./keywords.ts";
+import { describe, dropKeywords, only, without } from "./keywords.ts";
 import { commonTypes, lossOf, mergeSchemas, type Conflict } from "./merge.ts";
-import { branchesOf, isObjectNode, literals, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
+import {
+  branchesOf,
+  isObjectNode,
+  literals,
+  oneOrAll,
+  propertiesOf,
+  requiredOf,
+  typesAmong,
+  typesOf,
+} from "../fields.ts";
 
 /**
  * `oneOf` becomes `anyOf`. No loss if no value can fit two branches (different types, or one property with different
@@ -123,7 +132,7 @@ export const spreadUnions: Rewrite = {
       };
       return { ...flattenRootUnion.apply(node, { ...context, resolve: finite }), type };
     }
-    const shared = Object.fromEntries(beside.map((keyword) => [keyword, node[keyword]]));
+    const shared = only(node, beside);
     const spread = branches.map((branch) => {
       if (typeof branch === "boolean") return branch ? shared : false;
       if (typeof branch["$ref"] === "string") return { allOf: [branch, shared] };
@@ -164,19 +173,15 @@ export const flattenRootUnion: Rewrite = {
     const keyword = unionOf(node);
     if (keyword === undefined) return node;
     const clash = lossOf(lose, "the union and in a branch");
-    const { $defs, ...rest } = node;
     // Arguments are never null.
-    const branches = leavesOf(rest, context, clash).filter((branch) => typesOf(branch).join() !== "null");
+    const branches = leavesOf(without(node, ["$defs"]), context, clash).filter(
+      (branch) => typesOf(branch).join() !== "null",
+    );
     const objects = branches.filter(mayBeObject);
     if (branches.length !== 1) {
       lose(`A union becomes one object with the properties of all ${branches.length} branches.`);
     }
-    const flat = {
-      ...without(node, binding(node)),
-      ...anyObject(objects),
-      type: "object",
-      ...($defs !== undefined && { $defs }),
-    };
+    const flat = { ...without(node, binding(node)), ...anyObject(objects), type: "object", ...only(node, ["$defs"]) };
     // Nothing else would be left of branches that only require.
     const isTold = branchesOf(node, keyword).every((branch) => Object.keys(branch).join() === "required");
     return isTold ? describe(flat, [[keyword, node[keyword]]]) : flat;
@@ -248,13 +253,7 @@ function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): Js
   const [values, others] = [literals(ours), literals(theirs)];
   if (values !== undefined && others !== undefined) {
     const all = [...values, ...others.filter((value) => !values.some((same) => sameValue(value, same)))];
-    const types = [...new Set(all.map(typeOfValue))];
-    const { description } = ours;
-    return {
-      ...(description !== undefined && { description }),
-      type: oneOrAll(types),
-      enum: all,
-    };
+    return { ...only(ours, ["description"]), type: oneOrAll(typesAmong(all)), enum: all };
   }
   const list = [ours, theirs].flatMap((branch) => {
     const inside = branchesOf(branch, "anyOf");
@@ -275,8 +274,13 @@ export const typeArrayToAnyOf: Rewrite = {
       lose(`type ${types.join(" or ")} beside anyOf is left out.`);
       return without(node, ["type"]);
     }
-    const about = (wanted: string | undefined) =>
-      Object.fromEntries(Object.entries(rest).filter(([keyword]) => typeOfKeyword(keyword) === wanted));
+    const about = (wanted: string | undefined) => {
+      const keywords = Object.keys(rest);
+      return only(
+        rest,
+        keywords.filter((keyword) => typeOfKeyword(keyword) === wanted),
+      );
+    };
     const branches = types.flatMap((one) => {
       const branch = { type: one, ...about(one === "integer" ? "number" : one) };
       if (!Array.isArray(values)) return [branch];

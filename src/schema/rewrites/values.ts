@@ -4,7 +4,7 @@ import { IN_PLACE, mapAnySubschemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
-import { literals, oneOrAll, propertiesOf, requiredOf, typesOf } from "../fields.ts";
+import { literals, oneOrAll, propertiesOf, requiredOf, typesAmong, typesOf } from "../fields.ts";
 
 /** `const: "x"` becomes `enum: ["x"]`, with its type if none is named. */
 export const constToEnum: Rewrite = {
@@ -25,7 +25,7 @@ export const typedValues: Rewrite = {
   apply(node) {
     const values = literals(node);
     if (!values?.length || typesOf(node).length > 0) return node;
-    const types = [...new Set(values.map(typeOfValue))];
+    const types = typesAmong(values);
     return types.filter((type) => type !== "null").length < 2 ? { type: oneOrAll(types), ...node } : node;
   },
 };
@@ -41,9 +41,7 @@ export const stringEnums: Rewrite = {
     const { enum: values, ...rest } = node;
     if (!Array.isArray(values) || values.every((value) => typeof value === "string" && value !== "")) return node;
     lose("A list of other values than filled strings is kept in the description only.", { rule: "unsupported:enum" });
-    const types = [...new Set(values.map(typeOfValue))];
-    const type = rest["type"] ?? oneOrAll(types);
-    return describe({ ...rest, type }, [["one of", values]]);
+    return describe({ ...rest, type: rest["type"] ?? oneOrAll(typesAmong(values)) }, [["one of", values]]);
   },
 };
 
@@ -55,18 +53,14 @@ export const ensureType: Rewrite = {
   name: "ensureType",
   apply(node, { lose }) {
     if (typesOf(node).length > 0 || Object.keys(node).some((keyword) => IN_PLACE.has(keyword))) return node;
-    const types = impliedTypes(node);
+    const values = literals(node);
+    const stated = Object.keys(node).flatMap((keyword) => typeOfKeyword(keyword) ?? []);
+    const types = values === undefined ? [...new Set(stated)] : typesAmong(values);
     if (types.length > 0) return { type: oneOrAll(types), ...node };
     lose("A value of any type cannot be expressed.");
     return { type: ["string", "number", "boolean", "null"], ...node };
   },
 };
-
-function impliedTypes(node: JsonSchema): readonly string[] {
-  const types =
-    literals(node)?.map(typeOfValue) ?? Object.keys(node).flatMap((keyword) => typeOfKeyword(keyword) ?? []);
-  return [...new Set(types)];
-}
 
 /** Tuples in their 2020-12 form: earlier drafts have a list under `items`, for which APIs reject the whole request. */
 export const listedItemsToPrefixItems: Rewrite = {
