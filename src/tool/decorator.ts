@@ -99,25 +99,23 @@ function bind(owner: object, className: string, { key, options }: Decoration): T
   if (typeof key === "symbol" && options.name === undefined) {
     throw invalidTool(qualifiedName, 'a method with a symbol for a name needs the option "name".');
   }
-  const { needsApproval, approvalMessage, undo, toModelOutput } = options;
+  const rules = BOUND.map((name) => {
+    const rule = options[name];
+    return [name, typeof rule === "function" ? rule.bind(owner) : rule];
+  });
   return makeTool(
     {
       ...options,
       name: options.name ?? String(key),
       execute: method.bind(owner) as Execute,
-      needsApproval: boundTo(owner, needsApproval),
-      approvalMessage: boundTo(owner, approvalMessage),
-      undo: boundTo(owner, undo),
-      toModelOutput: boundTo(owner, toModelOutput),
+      ...Object.fromEntries(rules),
     },
     qualifiedName,
   );
 }
 
-/** A rule that is a function gets the object as `this`, like its methods. */
-function boundTo<Rule>(owner: object, rule: Rule): Rule {
-  return typeof rule === "function" ? rule.bind(owner) : rule;
-}
+/** The rules that get the object as `this`, like its methods, if they are functions. */
+const BOUND = ["needsApproval", "approvalMessage", "undo", "toModelOutput"] as const;
 
 function nothingFound(constructor: unknown, isStatic: boolean): ToolError {
   const name = typeof constructor === "function" && constructor.name !== "" ? constructor.name : "the object";

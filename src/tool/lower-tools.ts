@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { lowerSchema, type Loss, type Lowered, type OnLoss, type Rewrite } from "../schema/lower.ts";
+import { once } from "../schema/once.ts";
 import { pointerSteps } from "../schema/pointer.ts";
 import { isFreeText } from "../schema/rewrites.ts";
 import { saidOfRoot } from "../schema/root.ts";
@@ -77,32 +78,26 @@ function lowerTool(tool: Tool, dialect: Dialect<unknown>, wanted: boolean | "aut
     ...lowerSchema(tool.inputSchema.jsonSchema, rewrites, { tool: tool.name }),
     strict,
   });
-  if (wanted === true && dialect.strict !== undefined) return lower(dialect.strict, true);
+  const held = wanted !== false && dialect.strict !== undefined ? lower(dialect.strict, true) : undefined;
+  if (wanted === true && held !== undefined) return held;
   const plain = lower(dialect.plain, false);
   if (wanted === true) {
     const message = `${dialect.adapter} has no strict mode; the tool is sent without it.`;
     return { ...plain, losses: [{ tool: tool.name, path: "", rule: "strict", message }, ...plain.losses] };
   }
-  if (wanted === "auto" && dialect.strict !== undefined) {
-    const held = lower(dialect.strict, true);
-    const isLostAnyway = ({ path, rule }: Loss) =>
-      plain.losses.some((loss) => loss.path === path && loss.rule === rule);
-    if (held.losses.every(isLostAnyway)) return held;
-  }
-  return plain;
+  const isLostAnyway = ({ path, rule }: Loss) => plain.losses.some((loss) => loss.path === path && loss.rule === rule);
+  return held?.losses.every(isLostAnyway) === true ? held : plain;
 }
 
 /** Which adapters have already warned about a tool: an agent sends the same tools with every request. */
-const warned = new WeakMap<Tool, Set<string>>();
+const warnersOf = /* @__PURE__ */ once((_tool: Tool) => new Set<string>());
 
 function warn(adapter: string, tool: Tool, losses: readonly Loss[]): void {
-  if (losses.length === 0) return;
-  const adapters = warned.get(tool) ?? new Set();
-  if (adapters.has(adapter)) return;
-  warned.set(tool, adapters.add(adapter));
-  const message = summary(adapter, losses);
+  const warners = warnersOf(tool);
+  if (losses.length === 0 || warners.has(adapter)) return;
+  warners.add(adapter);
   console.warn(
-    `toolstream: ${message} Inputs are still validated against the whole schema. Set onLoss to change what happens here.`,
+    `toolstream: ${summary(adapter, losses)} Inputs are still validated against the whole schema. Set onLoss to change what happens here.`,
   );
 }
 

@@ -13,7 +13,7 @@ export type ToolSource<T extends Tool = Tool> = readonly T[] | { tools(): readon
  */
 export function toolList(source: ToolSource): readonly Tool[] {
   const tools = listOf(source);
-  byName(tools);
+  toolsByName(tools);
   return tools;
 }
 
@@ -23,7 +23,17 @@ export function toolList(source: ToolSource): readonly Tool[] {
  * @throws as {@link toolList}, and when two of the resulting names are the same
  */
 export function toolsByName(source: ToolSource, nameOf?: (name: string) => string): Map<string, Tool> {
-  return byName(listOf(source), nameOf);
+  const found = new Map<string, Tool>();
+  for (const tool of listOf(source)) {
+    checkTool(tool);
+    const name = nameOf === undefined ? tool.name : nameOf(tool.name);
+    const first = found.get(name);
+    if (first !== undefined) {
+      throw duplicateTool(first, tool, first.name === tool.name ? tool.name : `${name} on the wire`);
+    }
+    found.set(name, tool);
+  }
+  return found;
 }
 
 /**
@@ -40,7 +50,12 @@ export function onceForTools<Made, By = void>(
   return (source, by) => {
     const tools = listOf(source);
     const last = kept.get(tools[0]!);
-    if (last?.tools.length === tools.length && last.by === by && tools.every(isSame, last.tools)) return last.made;
+    if (
+      last?.tools.length === tools.length &&
+      last.by === by &&
+      tools.every((tool, index) => tool === last.tools[index])
+    )
+      return last.made;
     const made = make(tools, by);
     if (tools.length > 0) kept.set(tools[0]!, { tools: [...tools], by, made });
     return made;
@@ -56,7 +71,7 @@ export function onceForTools<Made, By = void>(
  */
 export const toolsByEachName = /* @__PURE__ */ onceForTools(
   (tools, nameOf: ((name: string) => string) | undefined): ReadonlyMap<string, Tool> => {
-    const found = byName(tools, nameOf);
+    const found = toolsByName(tools, nameOf);
     for (const key of ["name", "qualifiedName"] as const) {
       for (const tool of tools) if (!found.has(tool[key])) found.set(tool[key], tool);
     }
@@ -64,32 +79,12 @@ export const toolsByEachName = /* @__PURE__ */ onceForTools(
   },
 );
 
-function isSame(this: readonly Tool[], tool: Tool, index: number): boolean {
-  return tool === this[index];
-}
-
 function listOf(source: ToolSource): readonly Tool[] {
-  const tools = isList(source) ? source : source?.tools?.();
-  if (!Array.isArray(tools)) {
-    throw new TypeError(
-      `tools are a list of tools, such as Object.values(tools), or a ToolRegistry, got ${kindOf(source)}`,
-    );
-  }
-  return tools;
-}
-
-function byName(tools: readonly Tool[], nameOf?: (name: string) => string): Map<string, Tool> {
-  const found = new Map<string, Tool>();
-  for (const tool of tools) {
-    checkTool(tool);
-    const name = nameOf === undefined ? tool.name : nameOf(tool.name);
-    const first = found.get(name);
-    if (first !== undefined) {
-      throw duplicateTool(first, tool, first.name === tool.name ? tool.name : `${name} on the wire`);
-    }
-    found.set(name, tool);
-  }
-  return found;
+  const tools: unknown = (source as { tools?(): readonly Tool[] } | undefined)?.tools?.() ?? source;
+  if (Array.isArray(tools)) return tools;
+  throw new TypeError(
+    `tools are a list of tools, such as Object.values(tools), or a ToolRegistry, got ${kindOf(source)}`,
+  );
 }
 
 /**
@@ -119,8 +114,4 @@ export function duplicateTool(first: Tool, second: Tool, name = second.name): To
       ? `both come from ${first.qualifiedName}`
       : `one comes from ${first.qualifiedName}, one from ${second.qualifiedName}`;
   return new ToolError("duplicate_tool", `Two tools are called ${name}: ${origins}. Give one of them another name.`);
-}
-
-function isList(source: ToolSource): source is readonly Tool[] {
-  return Array.isArray(source);
 }
