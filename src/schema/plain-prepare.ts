@@ -6,7 +6,7 @@ import { readPattern } from "./pattern.ts";
 import { encodeToken, percentDecoded } from "./pointer.ts";
 import { ANNOTATIONS, eachSubschema, holdsSchemas, IN_PLACE, KEYWORDS } from "./subschemas.ts";
 
-const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
+const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
 const MAX_DEPTH = 200;
 
 /**
@@ -17,7 +17,7 @@ const MAX_DEPTH = 200;
  */
 export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", depth = 0): CheckedSchema | boolean {
   if (typeof schema === "boolean") return schema;
-  if (!isRecord(schema)) refuse(at, `a schema is an object or a boolean, got ${JSON.stringify(schema)}`);
+  must(isRecord(schema), at, "a schema is an object or a boolean", schema);
   if (depth > MAX_DEPTH) refuse(at, `the schema is nested deeper than ${MAX_DEPTH}`);
   const copy: CheckedSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
@@ -39,8 +39,7 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
     const sub = (item: unknown, key?: string | number) =>
       prepare(item, places, key === undefined ? here : `${here}/${encodeToken(String(key))}`, depth + 1);
 
-    const holds = KEYWORDS.get(keyword)?.holds;
-    switch (holds) {
+    switch (KEYWORDS.get(keyword)?.holds) {
       case "schema":
         return keyword === "items" && Array.isArray(value) ? value.map(sub) : sub(value);
       case "list":
@@ -50,18 +49,20 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
         return mapRecord(value, here, "schemas", (item, key) =>
           keyword === "dependencies" && Array.isArray(item) ? names(item, here) : sub(item, key),
         );
+      case "number": {
+        const only = keyword.startsWith("ex") ? ' (a boolean only under "$schema" draft-04)' : "";
+        must(typeof value === "number", here, `is a number${only}`, value);
+        return value;
+      }
     }
     switch (keyword) {
       case "dependentRequired":
         return mapRecord(value, here, "lists of names", (item) => names(item, here));
       case "type": {
-        const types = Array.isArray(value) ? value : [value];
-        const unknown = types.find((type) => !TYPES.has(type));
+        const types = [value].flat();
+        const unknown = types.find((type) => !TYPES.includes(type as string));
         if (unknown !== undefined || types.length === 0) {
-          refuse(
-            here,
-            `${JSON.stringify(unknown ?? value)} is not a JSON Schema type; types are: ${[...TYPES].join(", ")}`,
-          );
+          refuse(here, `${JSON.stringify(unknown ?? value)} is not a JSON Schema type; types are: ${TYPES.join(", ")}`);
         }
         return value;
       }
@@ -77,15 +78,11 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
       case "$ref":
       case "$id":
       case "$anchor":
-        if (typeof value !== "string") refuse(here, `is a string, got ${JSON.stringify(value)}`);
+        must(typeof value === "string", here, "is a string", value);
         return value;
       case "$dynamicRef":
         return refuse(here, `${JSON.stringify(value)}: dynamic references are not supported; use $ref`);
       default:
-        if (holds === "number" && typeof value !== "number") {
-          const only = keyword.startsWith("ex") ? ' (a boolean only under "$schema" draft-04)' : "";
-          refuse(here, `is a number${only}, got ${JSON.stringify(value)}`);
-        }
         // The validator marks what it reads: none of it may be frozen.
         return isRecord(value) && keyword !== "const" ? prepareOther(value, here, depth + 1) : copyJson(value);
     }
@@ -171,14 +168,19 @@ function pattern(value: unknown, at: string): string {
 }
 
 function names(value: unknown, at: string): unknown {
-  if (Array.isArray(value) && value.every((name) => typeof name === "string")) return value;
-  return refuse(at, `is a list of property names, got ${JSON.stringify(value)}`);
+  const isRight = Array.isArray(value) && value.every((name) => typeof name === "string");
+  must(isRight, at, "is a list of property names", value);
+  return value;
 }
 
 /** Only what the validator really knows; `url` is not a JSON Schema format, and its check takes exponential time. */
 function readFormat(value: unknown): string | undefined {
   if (value === "url") return "uri";
   return typeof value === "string" && Object.hasOwn(knownFormats, value) ? value : undefined;
+}
+
+function must(isRight: boolean, at: string, what: string, got: unknown): asserts isRight {
+  if (!isRight) refuse(at, `${what}, got ${JSON.stringify(got)}`);
 }
 
 function refuse(at: string, reason: string): never {

@@ -116,27 +116,39 @@ export function checkFields(checks: Readonly<Record<string, Check>>, definition:
   }
 }
 
-export const isFunction = (value: unknown): boolean => typeof value === "function";
-export const isBoolean = (value: unknown): boolean => typeof value === "boolean";
-const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+export const BOOLEAN: Check = [(value) => typeof value === "boolean", "a boolean"];
+export const FUNCTION: Check = [isFunction, "a function"];
+const COUNT: Check = [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "a whole number from 0"];
+const TEXT: Check = [isText, "a text"];
+const NAMES: Check = [(value) => Array.isArray(value) && value.every(isText), "a list of names"];
 /** It results in a date, and dates have a maximum. */
 const isTtl = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 31_536_000_000_000;
 
-export const RULES = {
-  behaviors: [isTexts, "a list of names"],
-  needsApproval: [(value) => isBoolean(value) || isFunction(value), "a boolean or a function"],
-  approvalMessage: [(value) => isText(value) || isFunction(value), "a text or a function"],
+export function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function either([fits, expected]: Check, [fitsToo, instead]: Check): Check {
+  return [(value) => fits(value) || fitsToo(value), `${expected} or ${instead}`];
+}
+
+export const RULES: Readonly<Record<keyof ToolPolicy, Check>> = {
+  behaviors: NAMES,
+  needsApproval: either(BOOLEAN, FUNCTION),
+  approvalMessage: either(TEXT, FUNCTION),
   timeoutMs: [isTimerMs, "a positive number of milliseconds, at most 2147483647"],
-  sequential: [isBoolean, "a boolean"],
-  retries: [isCount, "a whole number from 0"],
-  undo: [isFunction, "a function"],
+  sequential: BOOLEAN,
+  retries: COUNT,
+  undo: FUNCTION,
   undoTtlMs: [isTtl, "a positive number of milliseconds, at most 31536000000000 (a thousand years)"],
-  irreversible: [isBoolean, "a boolean"],
-  requires: [(value) => isText(value) || isTexts(value), "the name of a tool or a list of names"],
-  maxCallsPerRun: [isCount, "a whole number from 0"],
-} satisfies Record<keyof ToolPolicy, Check>;
+  irreversible: BOOLEAN,
+  requires: either([isText, "the name of a tool"], NAMES),
+  maxCallsPerRun: COUNT,
+};
 
 /** The error for a definition that cannot be used. */
 export function invalidTool(name: string, what: string): ToolError {

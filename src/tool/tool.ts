@@ -4,9 +4,10 @@ import { isObject, kindOf, unknownKey } from "../schema/json.ts";
 import { withInputRoot } from "../schema/root.ts";
 import type { Schema } from "../schema/types.ts";
 import {
+  BOOLEAN,
   checkFields,
+  FUNCTION,
   invalidTool,
-  isBoolean,
   isFunction,
   policyOf,
   RULES,
@@ -193,12 +194,12 @@ function checkName(name: unknown, qualifiedName: string): void {
 const FIELDS = {
   description: [(value) => typeof value === "string", "a text"],
   execute: [isFunction, "a function (without one the tool is external)"],
-  toModelOutput: [isFunction, "a function"],
+  toModelOutput: FUNCTION,
   effect: [
     (value) => value === "read" || value === "idempotent" || value === "write",
     '"read", "idempotent" or "write"',
   ],
-  eager: [isBoolean, "a boolean"],
+  eager: BOOLEAN,
   repair: [(value) => value === "off" || value === "syntax" || value === "coerce", '"off", "syntax" or "coerce"'],
   metadata: [isObject, "an object"],
   ...RULES,
@@ -214,21 +215,15 @@ const KNOWN: readonly string[] = [
 ];
 
 /** What other libraries call an option of ours. */
-const ELSEWHERE: Readonly<Record<string, keyof ToolDefinition>> = {
-  parameters: "inputSchema",
-  input_schema: "inputSchema",
-  schema: "inputSchema",
-  args: "inputSchema",
-  output_schema: "outputSchema",
-  handler: "execute",
-  run: "execute",
-  func: "execute",
-  function: "execute",
-  invoke: "execute",
-};
+const ELSEWHERE = {
+  inputSchema: "parameters input_schema schema args",
+  outputSchema: "output_schema",
+  execute: "handler run func function invoke",
+} satisfies Partial<Record<keyof ToolDefinition, string>>;
 
 function instead(option: string): string {
-  if (Object.hasOwn(ELSEWHERE, option)) return ` Here it is called ${ELSEWHERE[option]}.`;
+  for (const [ours, theirs] of Object.entries(ELSEWHERE))
+    if (theirs.split(" ").includes(option)) return ` Here it is called ${ours}.`;
   return `${didYouMean(option, KNOWN)} Data of your own goes into metadata.`;
 }
 

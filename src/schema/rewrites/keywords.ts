@@ -135,15 +135,6 @@ export function saysNothing(keyword: string, node: JsonSchema): boolean {
     case "minContains":
     case "maxContains":
       return !stands("contains");
-    case "minimum": // the bounds of safe integers, which some libraries write on every integer
-    case "exclusiveMinimum": // a boolean in draft 4
-      return value === false || (typeof value === "number" && value <= Number.MIN_SAFE_INTEGER);
-    case "maximum":
-    case "exclusiveMaximum":
-    case "maxItems":
-    case "maxLength":
-    case "maxProperties":
-      return value === false || (typeof value === "number" && value >= Number.MAX_SAFE_INTEGER);
     case "minItems":
     case "minLength":
     case "minProperties":
@@ -151,6 +142,11 @@ export function saysNothing(keyword: string, node: JsonSchema): boolean {
     case "uniqueItems":
     case "nullable":
       return value === false;
+  }
+  if (BOUNDS.includes(keyword)) {
+    const isBeyond = (limit: number) =>
+      /minimum/i.test(keyword) ? limit <= Number.MIN_SAFE_INTEGER : limit >= Number.MAX_SAFE_INTEGER;
+    return value === false || (typeof value === "number" && isBeyond(value)); // a boolean in draft 4
   }
   const holds = KEYWORDS.get(keyword)?.holds;
   if (holds === undefined) return false;
