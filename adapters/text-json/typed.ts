@@ -4,7 +4,6 @@ import {
   allowedTypes,
   conjunction,
   fits,
-  isContainer,
   rootParts,
   schemasAt,
   takes,
@@ -13,7 +12,7 @@ import {
   type Parts,
   type Walk,
 } from "../../src/schema/fits.ts";
-import { isRecord, typeOfValue } from "../../src/schema/json.ts";
+import { isObject, isRecord, typeOfValue } from "../../src/schema/json.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import { WORDS } from "../../src/text/python/literals.ts";
 import type { CallWriter } from "../../src/text/writer.ts";
@@ -155,7 +154,7 @@ export class TypedArguments {
   #isOther(text: string): boolean {
     if (text === "null" || text === "None") return this.#takes("null");
     const value = jsonIn(text);
-    if (!isContainer(value) || !this.#takes(typeOfValue(value))) return false;
+    if (!isObject(value) || !this.#takes(typeOfValue(value))) return false;
     return unlessTooMuch(() => fits(value, this.#schemas, this.#walk()), false);
   }
 

@@ -4,7 +4,6 @@ import {
   conjunction,
   fits,
   fitsKind,
-  isContainer,
   meantOf,
   schemasAt,
   step,
@@ -15,7 +14,7 @@ import {
   type Walk,
 } from "./fits.ts";
 import { listedNames, propertiesOf, requiredOf } from "./fields.ts";
-import { isRecord, mapContent, typeOfValue } from "./json.ts";
+import { isObject, isRecord, mapContent, typeOfValue } from "./json.ts";
 import { once } from "./once.ts";
 import type { JsonSchema } from "./types.ts";
 
@@ -72,7 +71,7 @@ function rewrite(value: unknown, schema: JsonSchema, dropsNulls: boolean): Coerc
     const parts = conjunction(schemas, walk);
     let current = dropsNulls ? given : convertPlainly(given, parts, walk, path.length === 0);
     if (current !== given) repairs.push({ path, before: given, after: current });
-    if (isContainer(current)) current = visitContent(current, parts, path);
+    if (isObject(current)) current = visitContent(current, parts, path);
     for (const union of unionsOf(parts)) current = visitUnion(current, union, parts, path);
     return current;
   }

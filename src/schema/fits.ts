@@ -1,4 +1,3 @@
-import type { Container } from "../json/container.ts";
 import { branchesOf, isWithin, listedNames, literals, propertiesOf, requiredOf } from "./fields.ts";
 import { contentOf, getOwn, isObject, isRecord, typeOfValue } from "./json.ts";
 import { targetOf } from "./refs.ts";
@@ -121,7 +120,7 @@ export function fits(value: unknown, schemas: readonly unknown[], walk: Walk, de
   for (const union of unionsOf(parts)) {
     if (!meantOf(union, value, walk).some((branch) => fits(value, [branch], walk, depth + 1, all))) return false;
   }
-  if (!isContainer(value)) return true;
+  if (!isObject(value)) return true;
   if (isRecord(value) && !parts.flatMap(requiredOf).every((name) => Object.hasOwn(value, name))) return false;
   for (const [key, item] of contentOf(value)) {
     if (beside !== undefined && typeof key === "string" && isClosedTo(key, parts) && !isKnown(key, beside))
@@ -162,9 +161,5 @@ export function meantOf(union: readonly unknown[], value: unknown, walk: Walk): 
 export function fitsKind(value: unknown, parts: Parts): boolean {
   if (!takes(parts, typeOfValue(value))) return false;
   if (parts.some(({ not }) => not === true || (isRecord(not) && Object.keys(not).length === 0))) return false;
-  return isContainer(value) || parts.every((part) => literals(part)?.includes(value) ?? true);
-}
-
-export function isContainer(value: unknown): value is Container {
-  return isObject(value);
+  return isObject(value) || parts.every((part) => literals(part)?.includes(value) ?? true);
 }

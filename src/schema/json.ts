@@ -25,7 +25,7 @@ function freezeAll(value: unknown): unknown {
 }
 
 /** What is in a container. */
-export function contentOf(container: Container): Iterable<[string | number, unknown]> {
+export function contentOf(container: object): Iterable<[string | number, unknown]> {
   return Array.isArray(container) ? container.entries() : Object.entries(container);
 }
 
@@ -34,12 +34,11 @@ export function contentOf(container: Container): Iterable<[string | number, unkn
  * `undefined` is dropped.
  */
 export function mapContent<C extends object>(container: C, change: (item: unknown, key: KeyOf<C>) => unknown): C {
-  const given = container as Container;
   let copy: Container | undefined;
-  for (const [key, item] of contentOf(given)) {
+  for (const [key, item] of contentOf(container)) {
     const after = change(item, key as KeyOf<C>);
     if (after === item) continue;
-    copy ??= copyOf(given);
+    copy ??= copyOf(container as Container);
     if (after === undefined) delete (copy as Record<string, unknown>)[key];
     else put(copy, key, after);
   }

@@ -1,7 +1,7 @@
 import { getOwn, isRecord, sameValue, typeOfValue } from "../json.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
 import { once } from "../once.ts";
-import { recursiveIn, resolveRef } from "../refs.ts";
+import { recursiveIn, targetOf } from "../refs.ts";
 import { ANNOTATIONS, binding, eachSubschema, holdsSchemas, typeOfKeyword } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
@@ -24,10 +24,10 @@ import {
  */
 export const oneOfToAnyOf: Rewrite = {
   name: "oneOfToAnyOf",
-  apply(node, { lose, resolve }) {
+  apply(node, { lose, root }) {
     if (!Array.isArray(node["oneOf"])) return node;
     const branches = branchesOf(node, "oneOf");
-    if (!areExclusive(branches.map((branch) => kindOfBranch(branch, node, resolve))))
+    if (!areExclusive(branches.map((branch) => kindOfBranch(branch, node, root))))
       lose("oneOf becomes anyOf: a value that fits several branches passes too.", { rule: "oneOfToAnyOf" });
     const rest = without(node, ["oneOf"]);
     if (!Array.isArray(node["anyOf"])) return { ...rest, anyOf: branches };
@@ -44,11 +44,11 @@ interface Kind {
   readonly isObject: boolean;
 }
 
-function kindOfBranch(branch: JsonSchema | boolean, node: JsonSchema, resolve: RewriteContext["resolve"]): Kind {
-  const schema = target(branch, resolve) ?? {};
+function kindOfBranch(branch: JsonSchema | boolean, node: JsonSchema, root: JsonSchema): Kind {
+  const schema = target(branch, root) ?? {};
   const constants = [undefined, ...requiredOf(schema)].flatMap((name) => {
     const place = name === undefined ? schema : getOwn(propertiesOf(schema), name);
-    const values = literals((place !== undefined && target(place, resolve)) || {});
+    const values = literals(target(place, root) ?? {});
     return values === undefined ? [] : [[name, values] as const];
   });
   return {
@@ -97,9 +97,10 @@ function excludes(values: readonly unknown[], others: readonly unknown[] | undef
   return others !== undefined && !values.some((value) => others.some((same) => sameValue(value, same)));
 }
 
-function target(node: JsonSchema | boolean, resolve: RewriteContext["resolve"]): JsonSchema | undefined {
-  if (typeof node === "boolean") return undefined;
-  return typeof node["$ref"] === "string" ? resolve(node["$ref"]) : node;
+/** A schema, or what it refers to; `undefined` for none, and for `true` and `false`. */
+function target(node: JsonSchema | boolean | undefined, root: JsonSchema): JsonSchema | undefined {
+  if (typeof node !== "object") return undefined;
+  return typeof node["$ref"] === "string" ? targetOf(node, root) : node;
 }
 
 /** In subschemas of the whole schema: no provider takes as many. */
@@ -153,7 +154,7 @@ const sizeOnceSpread = /* @__PURE__ */ once((root: JsonSchema): number => {
     let [inBranches, beside] = [0, 1];
     eachSubschema(node, (child, _, keyword) => {
       if (keyword !== "anyOf") beside += sizeOf(child);
-      else inBranches += sizeOf((isCopied && target(child, (ref) => resolveRef(root, ref))) || child);
+      else inBranches += sizeOf((isCopied ? target(child, root) : undefined) ?? child);
     });
     sizes.set(node, inBranches + beside * Math.max(branchesOf(node, "anyOf").length, 1));
     return sizes.get(node)!;
