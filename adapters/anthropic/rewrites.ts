@@ -26,10 +26,8 @@ export const keepLegalKeys: Rewrite = {
       properties: Object.fromEntries(entries.filter((entry) => !isIllegal(entry))),
       ...(Array.isArray(required) && { required: required.filter((name) => !names.includes(name)) }),
     };
-    return describe(
-      open,
-      illegal.map(([name, property]) => [`property ${JSON.stringify(name)}`, property]),
-    );
+    const said = illegal.map(([name, property]) => [`property ${JSON.stringify(name)}`, property]);
+    return describe(open, Object.fromEntries(said));
   },
 };
 

@@ -188,6 +188,6 @@ const defaultToDescription: Rewrite = {
   apply(node) {
     if (!Object.hasOwn(node, "default")) return node;
     const { default: value, ...rest } = node;
-    return value === null ? rest : describe(rest, [["default", value]]);
+    return value === null ? rest : describe(rest, { default: value });
   },
 };

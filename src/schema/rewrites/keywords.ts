@@ -16,10 +16,7 @@ export function dropKeywords(keywords: readonly string[]): Rewrite {
       const telling = keywords.filter((keyword) => Object.hasOwn(node, keyword) && !saysNothing(keyword, node));
       for (const keyword of telling)
         lose(`${keyword} is kept in the description only.`, { rule: `unsupported:${keyword}` });
-      return describe(
-        without(node, keywords),
-        telling.map((keyword) => [keyword, node[keyword]]),
-      );
+      return describe(without(node, keywords), only(node, telling));
     },
   };
 }
@@ -93,7 +90,7 @@ export function limitMinItems(max: number): Rewrite {
       const { minItems } = node;
       if (typeof minItems !== "number" || minItems <= max) return node;
       lose(`minItems ${minItems} becomes ${max}; the description says so.`, { rule: "unsupported:minItems" });
-      return describe({ ...node, minItems: max }, [["minItems", minItems]]);
+      return describe({ ...node, minItems: max }, { minItems });
     },
   };
 }
@@ -102,17 +99,14 @@ export function limitMinItems(max: number): Rewrite {
 const MAX_VALUE_CHARACTERS = 200;
 
 /** Adds constraints to the description: `Where to look. (minLength: 2, pattern: "^[a-z]+$")`. */
-export function describe(
-  node: JsonSchema,
-  constraints: readonly (readonly [keyword: string, value: unknown])[],
-): JsonSchema {
-  const said = constraints.flatMap(([keyword, value]) => {
+export function describe(node: JsonSchema, constraints: JsonSchema): JsonSchema {
+  const said = Object.entries(constraints).flatMap(([keyword, value]) => {
     const text = JSON.stringify(value) ?? "";
     return text.length > MAX_VALUE_CHARACTERS ? [] : [`${keyword}: ${text}`];
   });
   if (said.length === 0) return node;
-  const { description } = node;
   const list = `(${said.join(", ")})`;
+  const { description } = node;
   return {
     ...node,
     description: typeof description === "string" && description !== "" ? `${description} ${list}` : list,

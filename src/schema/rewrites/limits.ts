@@ -1,5 +1,5 @@
 import type { Rewrite } from "../lower.ts";
-import { eachSubschema, walkSchema } from "../subschemas.ts";
+import { eachSubschema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { isObjectNode, propertiesOf } from "../fields.ts";
 
@@ -32,25 +32,22 @@ export function withinLimits(limits: SchemaLimits): Rewrite {
 }
 
 function sizeOf(schema: JsonSchema): SchemaLimits {
-  const size = { properties: 0, nesting: nestingOf(schema), values: 0, characters: 0, list: 0 };
-  walkSchema(schema, (node) => {
-    const names = Object.keys(propertiesOf(node));
-    size.properties += names.length;
-    size.characters += lengthOf(names) + lengthOf(Object.keys(node["$defs"] ?? {}));
-    const { enum: values } = node;
-    if (!Array.isArray(values)) return;
-    const characters = lengthOf(values);
-    size.values += values.length;
-    size.characters += characters;
-    if (values.length > 250) size.list = Math.max(size.list, characters);
-  });
+  const size = { properties: 0, nesting: 0, values: 0, characters: 0, list: 0 };
+  add(schema, 0);
   return size;
-}
 
-function nestingOf(node: JsonSchema): number {
-  let inside = 0;
-  eachSubschema(node, (child) => (inside = Math.max(inside, nestingOf(child))));
-  return inside + (isObjectNode(node) ? 1 : 0);
+  function add(node: JsonSchema, outside: number): void {
+    const nesting = outside + (isObjectNode(node) ? 1 : 0);
+    const names = Object.keys(propertiesOf(node));
+    const values = Array.isArray(node["enum"]) ? node["enum"] : [];
+    const characters = lengthOf(values);
+    size.properties += names.length;
+    size.nesting = Math.max(size.nesting, nesting);
+    size.values += values.length;
+    size.characters += characters + lengthOf(names) + lengthOf(Object.keys(node["$defs"] ?? {}));
+    if (values.length > 250) size.list = Math.max(size.list, characters);
+    eachSubschema(node, (child) => add(child, nesting));
+  }
 }
 
 function lengthOf(texts: readonly unknown[]): number {

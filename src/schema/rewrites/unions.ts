@@ -185,7 +185,7 @@ export const flattenRootUnion: Rewrite = {
     const flat = { ...without(node, binding(node)), ...anyObject(objects), type: "object", ...only(node, ["$defs"]) };
     // Nothing else would be left of branches that only require.
     const isTold = branchesOf(node, keyword).every((branch) => Object.keys(branch).join() === "required");
-    return isTold ? describe(flat, [[keyword, node[keyword]]]) : flat;
+    return isTold ? describe(flat, only(node, [keyword])) : flat;
   },
 };
 

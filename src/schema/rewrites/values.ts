@@ -41,7 +41,7 @@ export const stringEnums: Rewrite = {
     const { enum: values, ...rest } = node;
     if (!Array.isArray(values) || values.every((value) => typeof value === "string" && value !== "")) return node;
     lose("A list of other values than filled strings is kept in the description only.", { rule: "unsupported:enum" });
-    return describe({ ...rest, type: rest["type"] ?? oneOrAll(typesAmong(values)) }, [["one of", values]]);
+    return describe({ ...rest, type: rest["type"] ?? oneOrAll(typesAmong(values)) }, { "one of": values });
   },
 };
 
