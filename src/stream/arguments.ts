@@ -29,9 +29,9 @@ import { Misfit, ValueArguments } from "./value-arguments.ts";
 /**
  * The arguments of one call while they arrive: as JSON text in pieces, as free text, or as values.
  *
- * Text pieces are kept in order and joined once. The incremental parser is created when it is first needed (for the
- * live partial input, or to tell whether the root is closed) and is fed only what it has not seen. From the first value
- * on, {@link ValueArguments} answers for everything that came.
+ * Text pieces are kept in order and joined once. Their reader is created when it is first needed (to tell whether the
+ * root is closed, or for the live partial input) and is fed only what it has not seen. From the first value on,
+ * {@link ValueArguments} answers for everything that came.
  */
 export class Arguments {
   // First the fields read for every delta, as in CallState.
@@ -52,14 +52,13 @@ export class Arguments {
   #snapshot: string | undefined;
   readonly #limits: Limits;
   readonly #text = new GrowingText();
-  #parser: TwinParser | undefined;
-  /** Replaces the parser while nobody reads the partial input: it tells whether the root is closed. */
-  #scan: RootScan | undefined;
-  /** What the parser (or the scan, if there is no parser) has not seen yet. */
+  /** A scan, which only tells whether the root may be closed, until somebody reads the partial input; then a parser. */
+  #reader: RootScan | TwinParser | undefined;
+  /** What the reader has not seen yet. */
   #unfed = "";
   /** What changed in free text since the last `changes()`; `undefined` until it is first called. */
   #changes: JsonChange[] | undefined;
-  /** The value of the text, made when its root was found closed; `null` if it is not JSON. */
+  /** The value of the text, made when a scan found its root closed; `null` if it is not JSON. */
   #whole: unknown;
   /** The compact JSON of a text whose root is closed: made once, however many copies are compared against it. */
   #json: string | undefined;
@@ -120,13 +119,13 @@ export class Arguments {
   get partial(): unknown {
     if (this.#values !== undefined) return this.#values.partial;
     if (this.custom) return this.text;
-    return this.#feed().value;
+    return this.#parse().value;
   }
 
   /** What changed in the partial input since the last call. */
   changes(): JsonChange[] {
     if (this.#values !== undefined) return this.#values.changes();
-    if (!this.custom) return this.#feed().changes();
+    if (!this.custom) return this.#parse().changes();
     const changes = this.#changes ?? [{ path: [], value: this.text, done: false }];
     this.#changes = [];
     return changes;
@@ -144,7 +143,10 @@ export class Arguments {
   get isClosed(): boolean {
     if (this.#values !== undefined) return true;
     if (this.#lastChar !== CLOSE || this.custom) return false;
-    return this.#parser === undefined ? this.#isWhole() : this.#feed().state === "closed";
+    if (this.#read().state !== "closed") return false;
+    // What a scan has found closed need not be JSON.
+    if (this.#reader instanceof RootScan && this.#whole === undefined) this.#whole = jsonIn(this.text) ?? null;
+    return this.#whole !== null;
   }
 
   /** Takes in a delta and returns what it added to the text: `""` for a copy that was dropped. */
@@ -158,9 +160,7 @@ export class Arguments {
       if (length >= (this.#snapshot?.length ?? this.#length)) {
         const added = this.#asSnapshot(delta);
         if (added !== undefined) return added;
-      } else if (this.#snapshot !== undefined) {
-        this.#snapshot = undefined;
-      }
+      } else this.#snapshot = undefined;
       if (this.#lastChar === CLOSE && startsValue(delta)) {
         const added = this.#afterClosed(delta);
         if (added !== undefined) return added;
@@ -200,20 +200,21 @@ export class Arguments {
     }
   }
 
-  /** Whether an object equals what already came. */
-  equals(value: Readonly<Record<string, unknown>>): boolean {
-    return this.#isJson(jsonOf(value));
+  /** Whether a value repeats what came, perhaps encoded as a JSON string. */
+  equals(value: unknown): boolean {
+    const json = jsonOf(value);
+    if (json !== undefined && this.isClosed && json === this.#compact) return true;
+    return typeof value === "string" && this.equals(parse(value, this.#limits));
+  }
+
+  /** The same for a text. */
+  equalsText(text: string): boolean {
+    return this.custom ? text === this.text : this.equals(parse(text, this.#limits));
   }
 
   /** The same text for all arguments that say the same; the call has ended. */
   get said(): string {
     return (this.custom || !this.isClosed ? undefined : this.#compact) ?? this.text;
-  }
-
-  /** Whether a text equals what already came. */
-  equalsText(text: string): boolean {
-    if (this.custom) return text === this.text;
-    return this.#isJson(jsonOf(parse(text, this.#limits)));
   }
 
   /**
@@ -234,8 +235,8 @@ export class Arguments {
     if (this.#lastChar === 0) return noArguments(text, this.repairs);
     const read = this.#takeRead();
     if (read !== undefined) return exactly(read, text);
-    // What the parser has closed was already checked against the depth limit.
-    if (this.#parser?.state !== "closed" && exceedsDepth(text, this.#limits.maxDepth)) return tooDeep(this.#limits);
+    // What the reader has closed was already checked against the depth limit.
+    if (this.#reader?.state !== "closed" && exceedsDepth(text, this.#limits.maxDepth)) return tooDeep(this.#limits);
     const value = jsonIn(text);
     const meant = value === undefined ? this.#copied(text) : value;
     return outcomeOfText(text, meant, policy, this.#limits, this.repairs);
@@ -246,43 +247,38 @@ export class Arguments {
     this.#length += delta.length;
     if (this.#length > this.#limits.maxArgumentsLength) return this.#giveUp();
     this.#text.append(delta);
-    if (this.#parser !== undefined || this.#scan !== undefined) this.#unfed += delta;
+    if (this.#reader !== undefined) this.#unfed += delta;
     if (this.custom) this.#changes?.push({ path: [], append: delta, done: false });
     this.#lastChar = lastCharOf(delta) || this.#lastChar;
   }
 
-  /** The parser, created on first use and fed what has come since. */
-  #feed(): TwinParser {
-    if (this.#parser === undefined) {
-      this.#parser = createTwinParser(this.#limits);
-      this.#parser.feed(this.#text.text);
-      this.#unfed = "";
-      this.#scan = this.#whole = undefined;
-    } else if (this.#unfed !== "") {
-      this.#parser.feed(this.#unfed);
-      this.#unfed = "";
-    }
-    return this.#parser;
+  /** The reader, fed what has come since. */
+  #read(): RootScan | TwinParser {
+    const reader = (this.#reader ??= this.#readBy(new RootScan(this.#limits.maxDepth)));
+    if (this.#unfed !== "") reader.feed(this.#unfed);
+    this.#unfed = "";
+    return reader;
   }
 
-  /** {@link isClosed} without a parser: once the root may be closed, `JSON.parse` reads the whole text. */
-  #isWhole(): boolean {
-    if (this.#scan === undefined) {
-      this.#scan = new RootScan(this.#limits.maxDepth);
-      this.#unfed = this.#text.text;
+  /** The same as a parser. */
+  #parse(): TwinParser {
+    if (this.#reader === undefined || this.#reader instanceof RootScan) {
+      this.#reader = this.#readBy(createTwinParser(this.#limits));
+      this.#whole = undefined;
     }
-    if (this.#unfed !== "") this.#scan.feed(this.#unfed);
-    this.#unfed = "";
-    if (this.#scan.state !== "closed") return false;
-    if (this.#whole === undefined) this.#whole = jsonIn(this.text) ?? null;
-    return this.#whole !== null;
+    return this.#read() as TwinParser;
+  }
+
+  #readBy<Reader>(reader: Reader): Reader {
+    this.#unfed = this.#text.text;
+    return reader;
   }
 
   /** The parsed arguments, if there are any that nobody has seen yet: the text need not be parsed again. */
   #takeRead(): unknown {
-    if ((this.#parser === undefined && this.#scan === undefined) || !this.isClosed) return undefined;
-    const value = this.#parser === undefined ? this.#whole : this.#parser.takeTwin();
-    if (this.#parser === undefined) this.#whole = TAKEN;
+    if (this.#reader === undefined || !this.isClosed) return undefined;
+    const value = this.#reader instanceof RootScan ? this.#whole : this.#reader.takeTwin();
+    this.#whole = TAKEN;
     // Anything but an object takes the general path.
     return isObject(value) ? value : undefined;
   }
@@ -293,33 +289,30 @@ export class Arguments {
    */
   #asSnapshot(delta: string): string | undefined {
     const before = this.#snapshot ?? this.text;
-    if (this.#lastChar === 0 || delta.slice(0, before.length) !== before) {
-      this.#snapshot = undefined;
-      return undefined;
-    }
+    this.#snapshot = undefined;
+    if (this.#lastChar === 0 || delta.slice(0, before.length) !== before) return undefined;
     const added = delta.slice(before.length);
     if (this.#cumulative) {
       this.#push(added);
       return added;
     }
     if (this.isClosed) return undefined; // a copy of the whole: see #afterClosed
-    const couldBeJson = this.#feed().state === "open";
+    const couldBeJson = this.#parse().state === "open";
     this.#push(delta);
-    if (!couldBeJson || this.#feed().state !== "invalid") {
+    if (!couldBeJson || this.#parse().state !== "invalid") {
       this.#snapshot = delta;
       return delta;
     }
     this.#replace(delta);
     this.note("snapshot", undefined);
     this.#cumulative = true;
-    this.#snapshot = undefined;
     return added;
   }
 
   /** The root is closed, and something that looks like a value follows. */
   #afterClosed(delta: string): string | undefined {
     if (!this.isClosed) return undefined;
-    if (this.#isCopy(parse(delta, this.#limits))) {
+    if (this.equals(parse(delta, this.#limits))) {
       this.note("resend", delta);
       return "";
     }
@@ -332,7 +325,7 @@ export class Arguments {
   /** Text after a value adds nothing: it is a copy, or wrong. Except after `{}`, as servers that decode may begin. */
   #afterValue(delta: string): string {
     if (delta.trim() === "") return "";
-    if (this.#isCopy(parse(delta, this.#limits))) return "";
+    if (this.equals(parse(delta, this.#limits))) return "";
     if (this.isPlaceholder && delta.trimStart().startsWith("{")) {
       this.note("placeholder", this.text);
       this.#values = undefined;
@@ -356,17 +349,6 @@ export class Arguments {
     return undefined;
   }
 
-  /** Whether `next` repeats what came, perhaps encoded as a JSON string. */
-  #isCopy(next: unknown): boolean {
-    return this.#isJson(jsonOf(next)) || (typeof next === "string" && this.#isCopy(parse(next, this.#limits)));
-  }
-
-  /** Whether the arguments are closed and have this compact JSON. */
-  #isJson(json: string | undefined): boolean {
-    if (json === undefined || !this.isClosed) return false;
-    return json === this.#compact;
-  }
-
   /** The compact JSON of closed arguments. */
   get #compact(): string | undefined {
     if (this.#values !== undefined) return this.#values.text;
@@ -378,7 +360,7 @@ export class Arguments {
   /** Starts over with this text. */
   #replace(text: string): void {
     this.#text.clear();
-    this.#parser = this.#scan = this.#whole = this.#json = undefined;
+    this.#reader = this.#whole = this.#json = undefined;
     this.#length = 0;
     this.#lastChar = 0;
     this.#push(text);
