@@ -1,14 +1,14 @@
-/** The position within a number: RFC 8259, section 6. A number may end at ZERO, INTEGER, FRACTION and EXPONENT. */
+/** The position within a number: RFC 8259, section 6. A number may end at ZERO and those after it. */
 export type NumberPart = number;
 export const START = 0;
 const MINUS = 1;
-export const ZERO = 2;
-export const INTEGER = 3;
-const POINT = 4;
-export const FRACTION = 5;
-const E = 6;
-const E_SIGN = 7;
-export const EXPONENT = 8;
+const POINT = 2;
+const E = 3;
+const E_SIGN = 4;
+export const ZERO = 5;
+const INTEGER = 6;
+const FRACTION = 7;
+const EXPONENT = 8;
 
 /** The part of the number that begins with this character; -1 if the number cannot continue with it. */
 export function nextNumberPart(part: number, code: number): number {

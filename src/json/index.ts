@@ -7,7 +7,7 @@ export { repairJson } from "./repair.ts";
 export { closedByItself, isAmidObject, isClosedRoot } from "./broken.ts";
 export { emptiedMessage, isEmptied, isPlainObject } from "./emptied.ts";
 export { orderedText } from "./ordered.ts";
-export { exceedsDepth, RootScan } from "./scan.ts";
+export { exceedsDepth, firstCharOf, lastCharOf, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";
 export { isHighSurrogate } from "./characters.ts";
 export { wellFormed, wellFormedJson, wellFormedTurn } from "./well-formed.ts";

@@ -1,8 +1,5 @@
 import {
-  EXPONENT,
-  FRACTION,
   hexDigit,
-  INTEGER,
   isHighSurrogate,
   nextNumberPart,
   START,
@@ -17,12 +14,12 @@ import { Twin } from "./twin.ts";
 import type { JsonChange, JsonParser, JsonState, TwinParser } from "./types.ts";
 
 /** What the next character must be. */
-const VALUE = 0;
-const FIRST_ITEM = 1; // a value or "]"
-const FIRST_KEY = 2; // a key or "}"
-const KEY = 3;
-const COLON = 4;
-const NEXT = 5; // "," or the closing bracket
+const FIRST_ITEM = 0; // a value or "]"
+const FIRST_KEY = 1; // a key or "}"
+const NEXT = 2; // "," or the closing bracket: after these three, no bracket closes
+const VALUE = 3;
+const KEY = 4;
+const COLON = 5;
 const STRING = 6; // inside a string: see `escape`
 const KEY_STRING = 7; // inside a key
 const NUMBER = 8; // inside a number: see `numberPart`
@@ -116,7 +113,10 @@ class StreamingParser implements TwinParser {
   }
 
   feed(text: string): void {
-    if (this.#isOver) return this.#ignore();
+    if (this.#isOver) {
+      if (this.#hasEnded) throw new TypeError("feed() after end(): make a new parser for a new text");
+      return;
+    }
     let at = 0;
     while (at < text.length) {
       if (this.#mode === STRING || this.#mode === KEY_STRING) at = this.#readString(text, at);
@@ -124,10 +124,6 @@ class StreamingParser implements TwinParser {
       else if (this.#mode === LITERAL) at = this.#readLiteral(text, at);
       else at = this.#readToken(text, at);
     }
-  }
-
-  #ignore(): void {
-    if (this.#hasEnded) throw new TypeError("feed() after end(): make a new parser for a new text");
   }
 
   #fail(): number {
@@ -139,71 +135,48 @@ class StreamingParser implements TwinParser {
   #readToken(text: string, at: number): number {
     const code = text.charCodeAt(at);
     if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) return at + 1;
+    if (this.#mode <= NEXT && code === (this.#inArray ? 0x5d : 0x7d) /* ] } */) return this.#close(at);
     switch (this.#mode) {
       case FIRST_ITEM:
-        if (code === 0x5d /* ] */) return this.#close(at);
-        return this.#beginValue(code, at);
       case VALUE:
         return this.#beginValue(code, at);
       case FIRST_KEY:
-        if (code === 0x7d /* } */) return this.#close(at);
-        return this.#beginKey(code, at);
       case KEY:
-        return this.#beginKey(code, at);
+        if (code !== 0x22 /* " */) return this.#fail();
+        this.#mode = KEY_STRING;
+        return at + 1;
       case COLON:
         if (code !== 0x3a /* : */) return this.#fail();
         this.#mode = VALUE;
         return at + 1;
       case NEXT:
-        if (code === 0x2c /* , */) {
-          if (this.#inArray) this.#key = (this.#container as unknown[]).length;
-          this.#mode = this.#inArray ? VALUE : KEY;
-          return at + 1;
-        }
-        return code === (this.#inArray ? 0x5d : 0x7d) ? this.#close(at) : this.#fail();
+        if (code !== 0x2c /* , */) return this.#fail();
+        if (this.#inArray) this.#key = (this.#container as unknown[]).length;
+        this.#mode = this.#inArray ? VALUE : KEY;
+        return at + 1;
       default:
         return this.#fail(); // text after the root value
     }
   }
 
-  #beginKey(code: number, at: number): number {
-    if (code !== 0x22 /* " */) return this.#fail();
-    this.#mode = KEY_STRING;
-    return at + 1;
-  }
-
   #beginValue(code: number, at: number): number {
-    switch (code) {
-      case 0x22 /* " */:
-        this.#isStale = true;
-        this.#mode = STRING;
-        this.#placed();
-        break;
-      case 0x7b /* { */:
-        return this.#open({}, at);
-      case 0x5b /* [ */:
-        return this.#open([], at);
-      case 0x74 /* t */:
-        this.#beginLiteral("true");
-        break;
-      case 0x66 /* f */:
-        this.#beginLiteral("false");
-        break;
-      case 0x6e /* n */:
-        this.#beginLiteral("null");
-        break;
-      default: // a number, if anything
-        this.#state = "open";
-        this.#numberPart = START;
-        this.#mode = NUMBER;
-        return at;
-    }
     this.#state = "open";
-    return at + 1;
+    if (code === 0x7b /* { */) return this.#open({}, at);
+    if (code === 0x5b /* [ */) return this.#open([], at);
+    if (code === 0x22 /* " */) {
+      this.#isStale = true;
+      this.#mode = STRING;
+      this.#placed();
+      return at + 1;
+    }
+    this.#literal = literalOf(code);
+    this.#literalAt = 0;
+    this.#numberPart = START;
+    this.#mode = this.#literal === "" ? NUMBER : LITERAL;
+    return at;
   }
 
   #open(opened: Container, at: number): number {
-    this.#state = "open";
     if (this.#depth >= this.#maxDepth) {
       this.#state = "too_deep";
       this.#isOver = true;
@@ -426,21 +399,9 @@ class StreamingParser implements TwinParser {
   }
 
   #endNumber(): boolean {
-    if (
-      this.#numberPart !== ZERO &&
-      this.#numberPart !== INTEGER &&
-      this.#numberPart !== FRACTION &&
-      this.#numberPart !== EXPONENT
-    )
-      return false;
+    if (this.#numberPart < ZERO) return false;
     this.#finished(Number(this.#take()));
     return true;
-  }
-
-  #beginLiteral(text: string): void {
-    this.#literal = text;
-    this.#literalAt = 1;
-    this.#mode = LITERAL;
   }
 
   #readLiteral(text: string, at: number): number {
@@ -549,6 +510,11 @@ function endOfPlain(text: string, at: number): number {
 /** Neither a quote nor a backslash nor a control character. */
 function isPlain(unit: number): boolean {
   return unit >= 0x20 && unit !== 0x22 && unit !== 0x5c;
+}
+
+/** The literal that begins with this character; "" for a number, if anything. */
+function literalOf(code: number): string {
+  return code === 0x74 ? "true" : code === 0x66 ? "false" : code === 0x6e ? "null" : "";
 }
 
 /** Whether a number ends here, rather than being the beginning of unquoted text such as `2024-01-15`. */

@@ -11,20 +11,28 @@ const CLOSE_BRACE = 0x7d;
  * is much cheaper than parsing, and can be done before it.
  */
 export function exceedsDepth(text: string, max: number): boolean {
-  if (text.length <= max) return false;
+  return text.length > max && depthAtEnd(text, -Infinity, max) > max;
+}
+
+/** Is every bracket and quote of a broken text paired, the last bracket at its end? Says nothing about its meaning. */
+export function isBalanced(text: string): boolean {
+  const last = lastCharOf(text);
+  return (last === CLOSE_BRACE || last === CLOSE_BRACKET) && depthAtEnd(text, 0, Infinity) === 0;
+}
+
+/** How many containers are still open; the first depth that is less than `min` or more than `max`; NaN in a string. */
+function depthAtEnd(text: string, min: number, max: number): number {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       at = endOfString(text, at);
-      if (at < 0) return false;
+      if (at < 0) return NaN;
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (++depth > max) return true;
-    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      depth--;
-    }
+      if (++depth > max) break;
+    } else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth < min) break;
   }
-  return false;
+  return depth;
 }
 
 /**
@@ -80,25 +88,6 @@ export class RootScan {
   }
 }
 
-/** Is every bracket and quote of a broken text paired, the last bracket at its end? Says nothing about its meaning. */
-export function isBalanced(text: string): boolean {
-  let depth = 0;
-  let last = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code > 32) last = code;
-    if (code === QUOTE) {
-      at = endOfString(text, at);
-      if (at < 0) return false;
-    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      depth++;
-    } else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth < 0) {
-      return false;
-    }
-  }
-  return depth === 0 && (last === CLOSE_BRACE || last === CLOSE_BRACKET);
-}
-
 /** The closing quote of the string that opens at `from`; -1 if there is none. */
 export function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
@@ -107,4 +96,22 @@ export function endOfString(text: string, from: number): number {
     if ((at - first) % 2 === 0) return at;
   }
   return -1;
+}
+
+/** The first character that is not white space; 0 if there is none. */
+export function firstCharOf(text: string): number {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c > 32) return c;
+  }
+  return 0;
+}
+
+/** The last one. */
+export function lastCharOf(text: string): number {
+  for (let i = text.length - 1; i >= 0; i--) {
+    const c = text.charCodeAt(i);
+    if (c > 32) return c;
+  }
+  return 0;
 }

@@ -2,8 +2,10 @@ import { isObject } from "../schema/json.ts";
 import {
   createTwinParser,
   exceedsDepth,
+  firstCharOf,
   GrowingText,
   jsonIn,
+  lastCharOf,
   RootScan,
   type JsonChange,
   type TwinParser,
@@ -407,21 +409,4 @@ function jsonOf(value: unknown): string | undefined {
 function startsValue(text: string): boolean {
   const first = firstCharOf(text);
   return first === OPEN || first === QUOTE;
-}
-
-/** The first character that is not white space; 0 if there is none. */
-export function firstCharOf(text: string): number {
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (c > 32) return c;
-  }
-  return 0;
-}
-
-function lastCharOf(text: string): number {
-  for (let i = text.length - 1; i >= 0; i--) {
-    const c = text.charCodeAt(i);
-    if (c > 32) return c;
-  }
-  return 0;
 }

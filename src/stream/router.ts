@@ -1,5 +1,5 @@
+import { firstCharOf } from "../json/index.ts";
 import type { Tool } from "../tool/tool.ts";
-import { firstCharOf } from "./arguments.ts";
 import type { CallState } from "./call.ts";
 import { isResultAlone, type ToolChunk } from "./chunk.ts";
 
