@@ -316,7 +316,12 @@ export class ToolBuffer {
   #settleAtEnd(state: CallState, finish: FinishReason | undefined): void {
     const { args } = state;
     // An id alone, beside calls: https://github.com/BerriAI/litellm/pull/40040
-    if (state.name === null && args.isEmpty && state.metadata === undefined && this.#states.some(isNamed))
+    if (
+      state.name === null &&
+      args.isEmpty &&
+      state.metadata === undefined &&
+      this.#states.some(({ name }) => name !== null)
+    )
       return void (state.isRetracted = true);
     // Arguments that do not show their own end. `{}` may be a placeholder for what was to come.
     const isOpenEnded = args.isClosed ? args.isPatched || args.isPlaceholder : args.isEmpty || args.custom;
@@ -361,10 +366,6 @@ export class ToolBuffer {
     if (this.#settled.length === 0) this.#settled = [outcome];
     else this.#settled.push(outcome);
   }
-}
-
-function isNamed({ name }: CallState): boolean {
-  return name !== null;
 }
 
 function isOpen({ outcome, isRetracted }: CallState): boolean {

@@ -53,14 +53,13 @@ export function badArguments(name: string, message: string): string {
 export function givenUp(state: CallState, { error, errorType }: ToolChunk): ToolCallError {
   const name = state.call.name ?? "a tool";
   if (errorType === "truncated") return truncated(state, error ? `were cut: ${error}` : undefined);
-  if (errorType === "unreadable") return failure(state, "invalid_call", unreadable(name, error));
+  if (errorType === "unreadable") {
+    const why = sentence(error ?? "its notation is not known");
+    return failure(state, "invalid_call", `The call of ${name} cannot be read: ${why} Correct it and send it again.`);
+  }
   const reason = error ?? errorType ?? "it gave no reason";
   const did = errorType === "withdrawn" ? "took back" : "refused";
   return failure(state, "rejected", `The provider ${did} the call of ${name}: ${reason}`);
-}
-
-function unreadable(name: string, why = "its notation is not known"): string {
-  return `The call of ${name} cannot be read: ${sentence(why)} Correct it and send it again.`;
 }
 
 /** Adds a full stop where there is none. */

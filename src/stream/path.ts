@@ -58,15 +58,10 @@ export function applyPatch(root: unknown, patch: PathPatch, own = (there: Contai
  * What an applied patch changes for a consumer with a copy of the earlier shape: where the patch created containers or
  * filled a gap, everything that is new there; else the patch itself.
  */
-export function changeOf(patch: PathPatch, told: number, root: unknown): JsonChange {
-  const { path, append, value, done = false } = patch;
-  if (told < path.length || (append !== undefined && told > path.length)) {
-    const place = path.slice(0, told);
-    return { path: place, value: structuredClone(valueAt(root, place)), done: told > path.length && done };
-  }
-  return append === undefined
-    ? { path: [...path], value: structuredClone(value), done }
-    : { path: [...path], append, done };
+export function changeOf({ path, append, done = false }: PathPatch, told: number, root: unknown): JsonChange {
+  const place = path.slice(0, told);
+  if (append !== undefined && told === path.length) return { path: place, append, done };
+  return { path: place, value: structuredClone(valueAt(root, place)), done: told >= path.length && done };
 }
 
 /**

@@ -45,16 +45,15 @@ function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Rep
   if (first.ok && (!mayForceNulls(inputSchema.jsonSchema) || !holdsNull(value))) return first;
   const dropped = dropNulls(value, inputSchema.jsonSchema);
   const second = dropped.repairs.length > 0 ? inputSchema.validate(dropped.value) : first;
-  if (second.ok) return { ...note(second, repairs, "null_dropped", dropped.repairs), args: dropped.value };
-  if (first.ok) return first;
-  const coerced = policy === "coerce" ? coerce(dropped.value, inputSchema.jsonSchema) : dropped;
+  if (first.ok && !second.ok) return first;
+  const mayCoerce = !second.ok && policy === "coerce";
+  const coerced = mayCoerce ? coerce(dropped.value, inputSchema.jsonSchema) : { value: dropped.value, repairs: [] };
   const third = coerced.value === dropped.value ? second : inputSchema.validate(coerced.value);
-  if (third.ok) {
-    note(third, repairs, "null_dropped", dropped.repairs);
-    return { ...note(third, repairs, "coerce", coerced.repairs), args: coerced.value };
-  }
   // Nothing about the removed nulls: told that they are wrong, a model would invent values for what it left out.
-  return second;
+  if (!third.ok) return second;
+  note(repairs, "null_dropped", dropped.repairs);
+  note(repairs, "coerce", coerced.repairs);
+  return { ...third, args: coerced.value };
 }
 
 function holdsNull(value: unknown): boolean {
@@ -65,7 +64,6 @@ function holdsNull(value: unknown): boolean {
   return false;
 }
 
-function note(checked: Validation, repairs: Repair[], kind: Repair["kind"], changes: readonly Coercion[]): Validation {
+function note(repairs: Repair[], kind: Repair["kind"], changes: readonly Coercion[]): void {
   for (const { path, before, after } of changes) repairs.push({ kind, path, before, after });
-  return checked;
 }

@@ -60,18 +60,15 @@ export class DataReader {
         values.push(parseJson(text));
       } catch {
         if (cut && i === lines.length - 1) break;
-        this.#errorIn(lines.at(-1)!);
+        // A gateway may write why it failed into an event that it has begun:
+        // https://github.com/Wei-Shaw/sub2api/issues/1471
+        const last = jsonIn(lines.at(-1)!) as { error?: unknown } | null | undefined;
+        if (last?.error) this.say(last);
         return false;
       }
     }
     for (const value of values) this.say(value);
     return true;
-  }
-
-  /** A gateway may write why it failed into an event that it has begun: https://github.com/Wei-Shaw/sub2api/issues/1471 */
-  #errorIn(line: string): void {
-    const value = jsonIn(line) as { error?: unknown } | null | undefined;
-    if (value?.error) this.say(value);
   }
 }
 
