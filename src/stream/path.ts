@@ -61,7 +61,7 @@ export function applyPatch(root: unknown, patch: PathPatch, own = (there: Contai
 export function changeOf({ path, append, done = false }: PathPatch, told: number, root: unknown): JsonChange {
   const place = path.slice(0, told);
   if (append !== undefined && told === path.length) return { path: place, append, done };
-  return { path: place, value: structuredClone(valueAt(root, place)), done: told >= path.length && done };
+  return { path: place, value: copyJson(valueAt(root, place)), done: told >= path.length && done };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.ts";
 import { parseJson, type JsonChange } from "../json/index.ts";
-import { copyJson, isObject, isRecord, setOwn } from "../schema/json.ts";
+import { copyJson, isObject, isRecord } from "../schema/json.ts";
 import { exactly, TRUNCATED, type ArgumentsOutcome } from "./arguments-outcome.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
 import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
@@ -114,14 +114,8 @@ export class ValueArguments {
   merge(object: Readonly<Record<string, unknown>>): void {
     const copy = this.#takeIn(object, 0).copy as Record<string, unknown>;
     this.#source = this.#json = undefined;
-    const target = this.#value;
-    if (!isRecord(target)) throw new Misfit("came as an object after a value that is not one");
-    for (const key of Object.keys(copy)) {
-      setOwn(target, key, copy[key]);
-      if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify([key]));
-      this.#show({ path: [key], value: copy[key] });
-      this.#changes?.push({ path: [key], value: copyJson(copy[key]), done: true });
-    }
+    if (!isRecord(this.#value)) throw new Misfit("came as an object after a value that is not one");
+    for (const key of Object.keys(copy)) this.#apply({ path: [key], value: copy[key], done: true });
   }
 
   /**
@@ -148,39 +142,40 @@ export class ValueArguments {
   }
 
   #takePatch(patch: PathPatch): void {
-    const { path, append } = patch;
+    const { path, append, value, done } = patch;
     if (path.length > this.#limits.maxDepth) throw new TooDeep();
-    const isValue = append === undefined && patch.value !== undefined;
     let own = patch;
-    if (isValue) {
-      own = { ...patch, value: this.#takeIn(patch.value, path.length).copy };
+    if (append === undefined && value !== undefined) {
+      own = { ...patch, value: this.#takeIn(value, path.length).copy };
       this.#length += lengthOf(path);
-      // The string announced to go on was replaced by a value.
-      if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify(path));
     } else {
       const place = JSON.stringify(path);
       // A place counts once, so that a long string is not charged for repeating its path with every piece.
       const openPaths = (this.#openPaths ??= new Set());
-      if (patch.done === true ? !openPaths.delete(place) : !openPaths.has(place)) this.#length += place.length;
+      if (done === true ? !openPaths.delete(place) : !openPaths.has(place)) this.#length += place.length;
       if (append !== undefined) {
         this.#length += append.length;
-        if (patch.done !== true) openPaths.add(place);
+        if (done !== true) openPaths.add(place);
       }
     }
     if (this.#length > this.#limits.maxArgumentsLength) throw new TooLong();
-    if (!isValue && append === undefined) {
-      if (patch.done === true && valueAt(this.#value, path) !== undefined)
-        this.#changes?.push({ path: [...path], done: true });
-      return;
-    }
-    const told = this.#changes === undefined ? 0 : stepsToNew(this.#value, own);
+    if (append !== undefined || value !== undefined) this.#apply(own);
+    else if (done === true && valueAt(this.#value, path) !== undefined)
+      this.#changes?.push({ path: [...path], done: true });
+  }
+
+  /** Applies a patch, of which nothing belongs to someone else, to the value and to what is shown and told of it. */
+  #apply(patch: PathPatch): void {
+    // A value replaces the string that was announced to go on.
+    if (this.#hasOpenPath && patch.append === undefined) this.#openPaths!.delete(JSON.stringify(patch.path));
+    const told = this.#changes === undefined ? 0 : stepsToNew(this.#value, patch);
     try {
-      this.#value = applyPatch(this.#value, own);
+      this.#value = applyPatch(this.#value, patch);
     } catch (error) {
       throw new Misfit(`do not fit together: ${messageOf(error)}`, { cause: error });
     }
-    this.#show(own);
-    this.#changes?.push(changeOf(own, told, this.#value));
+    this.#show(patch);
+    this.#changes?.push(changeOf(patch, told, this.#value));
   }
 
   /** A copy of what came, so that changes to it do not change the event it came in. */
@@ -192,7 +187,6 @@ export class ValueArguments {
     return copied;
   }
 
-  /** Applies the same patch to what is shown. */
   #show(patch: PathPatch): void {
     if (this.#shown === undefined) return;
     const own = patch.append === undefined ? { ...patch, value: copyJson(patch.value) } : patch;
