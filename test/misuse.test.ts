@@ -231,13 +231,12 @@ it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
   },
 );
 
-it.each(
-  [anthropic, cohere, google, googleInteractions, openaiResponses].map((adapter) => [adapter.name, adapter] as const),
-)(
+const wires = [anthropic, cohere, google, googleInteractions, openaiChat, openaiResponses];
+
+it.each(wires.map((adapter) => [adapter.name, adapter] as const))(
   "%s refuses a turn that another one has read: of its text, thinking and calls it would send too little or too much",
   async (name, adapter) => {
-    const others = [anthropic, cohere, google, googleInteractions, openaiChat, openaiResponses];
-    for (const other of others) {
+    for (const other of wires) {
       const turn = await other.read(new Response("")).done();
       if (other.name === name) expect(adapter.assistantMessage(turn)).toEqual([]);
       else expect(() => adapter.assistantMessage(turn)).toThrow(`got one of ${other.name}. What one provider said`);

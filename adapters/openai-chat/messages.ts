@@ -9,7 +9,7 @@ import type { FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { wellFormedTurn } from "../../src/json/index.ts";
-import { answers, checkTurn, historyArguments, outputText } from "../../src/stream/history.ts";
+import { answers, checkTurn, foreignTurn, historyArguments, outputText } from "../../src/stream/history.ts";
 import { hash } from "../../src/tool/names.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isThought, mergePart } from "./parts.ts";
@@ -27,6 +27,8 @@ export interface AssistantMessageOptions {
 /**
  * The turn as the message that goes back: one, or none for an empty turn. Ids and extras (`extra_content`) are as they
  * came; every call is in it, since every call gets a result.
+ *
+ * @throws TypeError for a turn of another adapter
  */
 export const assistantMessage = (
   turn: Turn,
@@ -34,6 +36,8 @@ export const assistantMessage = (
 ): ChatCompletionMessageParam[] => {
   checkTurn(turn);
   const native = (turn.native ?? {}) as NativeMessage;
+  // Unlike the records of other adapters it has no field that always came.
+  if (Object.keys(native).some((field) => !FIELDS.has(field))) throw foreignTurn(turn);
   const legacy = turn.calls.find(isLegacy);
   const calls = turn.calls.filter((call) => call !== legacy);
   const message: ChatCompletionAssistantMessageParam = {
@@ -91,6 +95,9 @@ const REASONING = [
   "reasoning_details",
   "thinking_blocks",
 ] as const;
+
+/** What a {@link NativeMessage} may have. */
+const FIELDS = new Set<string>([...REASONING, "content", "extra_content", "audio", "native_finish_reason"]);
 
 export const { toolResult, toolError, toolResults } = answers<ChatCompletionMessageParam>({
   result(use, output) {

@@ -37,8 +37,12 @@ export function recordOf<Native extends object>(turn: Turn, field: keyof Native,
   checkTurn(turn);
   const record = (turn.native ?? absent) as Native | undefined;
   if (record !== undefined && Object.hasOwn(record, field)) return record;
-  throw new TypeError(
-    `assistantMessage() takes a turn that this adapter has read to its end, got one of ${turn.wire}. ` +
+  throw foreignTurn(turn);
+}
+
+export function foreignTurn({ wire }: Turn): TypeError {
+  return new TypeError(
+    `assistantMessage() takes a turn that this adapter has read to its end, got one of ${wire}. ` +
       "What one provider said, tell another one as text.",
   );
 }
