@@ -46,7 +46,7 @@ export const assistantMessage = (
   };
   // Next to calls or a refusal, every server accepts `null` for "no text"; alone it is rejected, and by many so is "".
   if (message.content === null && turn.calls.length === 0 && turn.refusal === "") {
-    if (native.audio === undefined) return [];
+    if ((native.audio ?? native.images) === undefined) return [];
     message.content = "";
   }
   if (turn.refusal !== "") message.refusal = turn.refusal;
@@ -56,6 +56,7 @@ export const assistantMessage = (
 
   const extras: Partial<NativeMessage> = reasoning ? reasoningOf(native) : {};
   if (native.extra_content !== undefined) extras.extra_content = native.extra_content;
+  if (native.images !== undefined) extras.images = native.images;
   return wellFormedTurn([Object.assign(message, extras)]);
 };
 
@@ -97,7 +98,7 @@ const REASONING = [
 ] as const;
 
 /** What a {@link NativeMessage} may have. */
-const FIELDS = new Set<string>([...REASONING, "content", "extra_content", "audio", "native_finish_reason"]);
+const FIELDS = new Set<string>([...REASONING, "content", "extra_content", "audio", "images", "native_finish_reason"]);
 
 export const { toolResult, toolError, toolResults } = answers<ChatCompletionMessageParam>({
   result(use, output) {

@@ -225,6 +225,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     const { id: audioId, expires_at: expiresAt } = message.audio ?? {};
     const id = textOf(audioId);
     if (id !== undefined) this.native.audio = { id };
+    const { images } = message;
+    if (Array.isArray(images) && images.length > 0 && !(whole && this.native.images !== undefined))
+      (this.native.images ??= []).push(...images);
     this.#endsInSound = typeof expiresAt === "number";
     // It goes back without the mark of thoughts, as the content does.
     const kept = isMarked ? { ...extra, google: { ...google, thought: undefined } } : extra;
@@ -328,8 +331,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     // A server may fill the field that does not apply with empty strings: the type decides.
     const custom = entry.type === "custom" || !isObject(entry.function) ? entry.custom : undefined;
     const isCustom = isObject(custom);
-    const name = isCustom ? custom.name : entry.function?.name;
-    const args = isCustom ? custom.input : entry.function?.arguments;
+    const named = isObject(entry.function) ? entry.function : entry;
+    const name = isCustom ? custom.name : named.name;
+    const args = isCustom ? custom.input : named.arguments;
     const id = idOf(entry.id) ?? "";
     const served = ran?.get(id) ?? (SERVED_ID.test(id) ? SERVED : undefined);
     const extras = extrasOf(entry, served ?? (isCustom ? CUSTOM : undefined));
@@ -466,7 +470,9 @@ function withoutDebris(name: string): string {
 }
 
 /** Fields of an entry that are read here, or that mean something else to the buffer. */
-const KNOWN = new Set(["index", "id", "type", "function", "custom", "providerExecuted", "functionCall", "__proto__"]);
+const KNOWN = new Set(
+  "index id type function name arguments custom providerExecuted functionCall __proto__".split(" "),
+);
 
 /**
  * Whether nothing is in it but empty fields. Gemini rejects an empty signature ("Corrupted thought signature"):

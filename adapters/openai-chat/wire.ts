@@ -67,6 +67,11 @@ export interface WireMessage {
   /** Before `tool_calls` (2023). */
   readonly function_call?: WireFunction | null;
   readonly audio?: { readonly id?: string | null; readonly expires_at?: number | null } | null;
+  /**
+   * What the model has drawn: OpenRouter and LiteLLM. OpenRouter takes it back, so that the model can change it
+   * (`ChatAssistantMessage` of `@openrouter/sdk`).
+   */
+  readonly images?: readonly WirePart[] | null;
   /** Gemini: whether the content is a thought, and the signature on a message without calls. */
   readonly extra_content?: {
     readonly google?: { readonly thought?: unknown; readonly thought_signature?: unknown } | null;
@@ -112,7 +117,8 @@ export interface WirePart {
  */
 export const BUILTIN = "builtin_function";
 
-export interface WireToolCall {
+/** Some proxies have the name and the arguments here, without `function`: https://github.com/acon96/home-llm/pull/348 */
+export interface WireToolCall extends WireFunction {
   readonly index?: number | string | null;
   readonly id?: string | null;
   readonly type?: string | null;
@@ -186,5 +192,6 @@ export interface NativeMessage {
   content?: WirePart[];
   extra_content?: unknown;
   audio?: { id: string };
+  images?: WirePart[];
   native_finish_reason?: string;
 }

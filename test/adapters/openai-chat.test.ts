@@ -967,6 +967,17 @@ describe("openaiChat.parser()", () => {
     }
   });
 
+  it("gives a call back in the usual form that came without `function`, whole or in pieces", async () => {
+    const head = { id: "call_p1", name: "get_weather", arguments: '{"city": "Oslo"}' };
+    const message = { role: "assistant", tool_calls: [head] };
+    const whole = await read([{ choices: [{ index: 0, message, finish_reason: "tool_calls" }] }], [getWeather]);
+    const fn = { name: "get_weather", arguments: '{"city": "Oslo"}' };
+    for (const turn of [whole, await readFixture("call-without-function")]) {
+      expect(turn.calls[0]!.outcome).toMatchObject({ name: "get_weather", input: { city: "Oslo" } });
+      expect(messageOf(turn).tool_calls).toEqual([{ id: "call_p1", type: "function", function: fn }]);
+    }
+  });
+
   it("reads a refusal that is a part of the content", async () => {
     const message = { role: "assistant", content: [{ type: "refusal", refusal: "No." }] };
     const turn = await read([{ choices: [{ index: 0, message, finish_reason: "stop" }] }]);
@@ -1314,6 +1325,20 @@ describe("openaiChat.assistantMessage()", () => {
     const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } };
     const turn = await read([delta({ content: [image] }, "stop")]);
     expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: [image] }]);
+  });
+
+  // OpenRouter: https://openrouter.ai/docs/guides/overview/multimodal/image-generation
+  it("gives the images back that the model has drawn, once", async () => {
+    const image = (index: number) => ({ index, type: "image_url", image_url: { url: "data:image/png;base64,AA==" } });
+    const [first, second] = [image(0), image(1)];
+    const turn = await read([delta({ content: "", images: [first] }), delta({ images: [second] }), delta({}, "stop")]);
+    expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: "", images: [first, second] }]);
+
+    const message = { role: "assistant", content: "Look:", images: [first] };
+    const whole = { choices: [{ index: 0, message, finish_reason: "stop" }] };
+    for (const events of [[whole], [delta({ content: "Look:", images: [first] }), whole]]) {
+      expect(openaiChat.assistantMessage(await read(events))).toEqual([message]);
+    }
   });
 
   // https://github.com/databricks/appkit/pull/559
