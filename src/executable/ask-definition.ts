@@ -1,6 +1,6 @@
-import { isToolError, ToolError } from "../errors.ts";
+import { cut, isToolError, ToolError } from "../errors.ts";
 import { readDefinition, type Definition } from "./definition.ts";
-import { ExecutableError, type ExecutableRun } from "./error.ts";
+import { ExecutableError } from "./error.ts";
 import type { Settings } from "./options.ts";
 import { interruption, readJson, runOf } from "./output.ts";
 import type { Program } from "./program.ts";
@@ -27,10 +27,15 @@ export async function askDefinition(path: string, program: Program, settings: Se
   }
   if (run.exitCode !== 0) {
     const ending = run.signal === null ? `ended with status ${run.exitCode}` : `was ended by ${run.signal}`;
-    throw new ExecutableError("tool_failed", `${asked} ${ending}.${lastWords(run)}`, run);
+    throw new ExecutableError("tool_failed", `${asked} ${ending}.${lineOf(run.stderr, -1)}`, run);
   }
   const json = readJson(outcome.stdout, settings.maxDepth);
-  if (!("value" in json)) throw new ExecutableError(json.code, `${asked} ${json.reason}.`, run, { cause: json.cause });
+  if (!("value" in json)) {
+    // Where it is no JSON: mostly a usage, or a word in front of the JSON; else a word behind it.
+    const line = json.reason.includes("more") ? -1 : 0;
+    const said = json.cause === undefined ? lineOf(run.stderr, -1) : lineOf(run.stdout, line);
+    throw new ExecutableError(json.code, `${asked} ${json.reason}.${said}`, run, { cause: json.cause });
+  }
   try {
     return readDefinition(json.value);
   } catch (error) {
@@ -40,7 +45,8 @@ export async function askDefinition(path: string, program: Program, settings: Se
   }
 }
 
-function lastWords({ stderr }: ExecutableRun): string {
-  const last = stderr.trimEnd().split("\n").at(-1)!.trim();
-  return last === "" ? "" : ` It says: ${last.slice(0, 500)}`;
+/** One line of what a program printed, counted from its first or, with -1, its last one. */
+function lineOf(text: string, at: number): string {
+  const line = text.trim().split("\n").at(at)!.trim();
+  return line === "" ? "" : ` It says: ${cut(line, 500)}`;
 }

@@ -58,8 +58,10 @@ describe("--schema", () => {
   });
 
   it.each([
-    ["no JSON", "echo usage: tool FILE", "invalid_answer", "printed what is no JSON"],
-    ["nothing", "", "invalid_answer", "printed nothing"],
+    ["no JSON", "echo usage: tool FILE; echo '-h for help'", "invalid_answer", "no JSON. It says: usage: tool FILE"],
+    ["more than JSON", `echo '{"name":"a"}'; echo Done.`, "invalid_answer", "after its JSON value. It says: Done."],
+    ["nothing", "", "invalid_answer", "printed nothing to stdout."],
+    ["nothing but why", "echo not set up >&2", "invalid_answer", "printed nothing to stdout. It says: not set up"],
     ["a list", "echo []", "invalid_tool", "got an array"],
     ["no name", "echo '{}'", "invalid_tool", '"name" has 1 to 128'],
     ["a name with a space", `echo '{"name":"a b"}'`, "invalid_tool", '"name" has 1 to 128'],
