@@ -56,7 +56,7 @@ export interface BullmqWorker {
  * A job whose worker dies is handed to another one. Tools with effect `read` and `idempotent` are then executed again.
  * A write that was started is not: its recorded outcome is returned, or else its outcome is unknown.
  *
- * @throws TypeError for tools with effect `write` without a store
+ * @throws TypeError for tools with effect `write` without a store, and for none but external tools
  * @example
  * const { close } = bullmqWorker(tools, { connection: { host: "localhost", port: 6379 }, store });
  * process.once("SIGTERM", () => void close());
@@ -64,7 +64,13 @@ export interface BullmqWorker {
 export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): BullmqWorker {
   const { queue: name, place, onError, end } = placeOf(options, "bullmqWorker", WORKER_OPTIONS);
   const { store, maxOutputBytes = 1024 * 1024, errorMessage } = options;
-  const write = toolList(tools).find(({ effect, mode }) => effect === "write" && mode === "internal");
+  const list = toolList(tools);
+  if (list.length > 0 && list.every(({ mode }) => mode === "external")) {
+    throw new TypeError(
+      `bullmqWorker() needs tools with a handler: of ${list.map((tool) => tool.name).join(", ")} none has execute, so every job would fail.`,
+    );
+  }
+  const write = list.find(({ effect, mode }) => effect === "write" && mode === "internal");
   if (write !== undefined && typeof store?.put !== "function") {
     throw new TypeError(
       `bullmqWorker() needs a store for tools that write (${write.name}): without a record of what was begun a job that is handed out again would be executed again.`,

@@ -41,6 +41,14 @@ describe("caller's mistakes", () => {
     expect(() => bullmqWorker([read, write], { connection })).toThrow(TypeError);
   });
 
+  it("a worker needs handlers", () => {
+    const connection = { host: "127.0.0.1", port: 1 };
+    const external = defineTool({ name: "ask", inputSchema: z.object({}) });
+    expect(() => bullmqWorker([external], { connection })).toThrow(
+      /needs tools with a handler: of ask none has execute/,
+    );
+  });
+
   it("all need a connection", () => {
     expect(() => bullmqWorker([read], {} as never)).toThrow(/bullmqWorker\(\) needs a connection/);
     expect(() => bullmqTools([read], {} as never)).toThrow(/bullmqTools\(\) needs a connection/);
