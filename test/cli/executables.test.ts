@@ -34,7 +34,7 @@ describe("toolstream exec", () => {
 
   it.each([
     ["an answer", "", "loading\n", /no JSON; it has to print one JSON object.*\nIt printed: loading\n.*\ncareful\n$/s],
-    ["a schema", "loading\n", "", /--schema printed what is no JSON\.\nIt printed: loading\n/],
+    ["a schema", "loading\n", "", /--schema printed what is no JSON\. It says: loading\nIt printed: loading\n/],
   ])("shows what the program printed in place of %s", async (_, schema, answer, words) => {
     const printing = greet
       .replace('echo \'{"name"', `printf '${schema}'; $&`)
