@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { GoogleGenAI, type Interactions } from "@google/genai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { googleInteractions, resultContent } from "../../adapters/google-interactions/index.ts";
@@ -20,6 +23,9 @@ afterAll(() => server.close());
 /** The official client, pointed at a fixture. */
 const interactions = (name: string) =>
   new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: `${server.url}/${wire}/${name}` } }).interactions;
+
+/** Any input fits. */
+const anyTools = [defineTool({ name: "write_file", inputSchema: jsonSchema({ type: "object" }), execute: () => "" })];
 
 const request = { model: "gemini-3-flash-preview", input: "Go.", store: false };
 
@@ -60,6 +66,27 @@ describe("through the official client", () => {
     const turn = await googleInteractions.read(events, { tools: sharedTools }).done();
     expect(turn.error?.code).toBe("connection_lost");
     expect(summarize(turn).toolCalls.filter(({ released }) => released)).toEqual([]);
+  });
+
+  // It passes on as text what is no JSON.
+  it("runs no call from whose middle a piece is missing, since it was no JSON", async () => {
+    const created = { event_type: "interaction.created", interaction: { id: "v1_1", model: "m" } };
+    const pieces = [piece(0, '{"path":"a"'), piece(0, ',"content":"b"'), piece(0, "}")];
+    const events = [created, call(0, "c1", "write_file"), ...pieces, stop(0), completed("requires_action")];
+    const lines = events.map((event) => JSON.stringify(event));
+    lines[3] = lines[3]!.slice(0, -1);
+    const torn = createServer((_, response) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.end(lines.map((line) => `data: ${line}\n\n`).join(""));
+    }).listen(0, "127.0.0.1");
+    await once(torn, "listening");
+    const baseUrl = `http://127.0.0.1:${(torn.address() as AddressInfo).port}`;
+    const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl } }).interactions;
+    const stream = googleInteractions.read(await client.create({ ...request, stream: true }), { tools: anyTools });
+    const turn = await stream.done();
+    torn.close();
+    expect(turn.error).toMatchObject({ code: "invalid_event", message: expect.stringContaining(lines[3]!) });
+    expect(summarize(turn).toolCalls.map(({ name, released }) => [name, released])).toEqual([["write_file", false]]);
   });
 
   it.each(names.filter((name) => loadFixture(wire, name).isWhole))(
