@@ -50,14 +50,11 @@ export const assistantMessage = (
     message.content = "";
   }
   if (turn.refusal !== "") message.refusal = turn.refusal;
-  if (native.audio !== undefined) message.audio = native.audio;
   if (legacy !== undefined) message.function_call = functionOf(legacy);
   if (calls.length > 0) message.tool_calls = calls.map(toolCallOf);
 
-  const extras: Partial<NativeMessage> = reasoning ? reasoningOf(native) : {};
-  if (native.extra_content !== undefined) extras.extra_content = native.extra_content;
-  if (native.images !== undefined) extras.images = native.images;
-  return wellFormedTurn([Object.assign(message, extras)]);
+  const reasoned = reasoning ? reasoningOf(native) : {};
+  return wellFormedTurn([Object.assign(message, reasoned, fieldsOf(native, OTHERS))]);
 };
 
 /**
@@ -72,16 +69,19 @@ export function textMessage(text: string, turn?: Turn): ChatCompletionMessagePar
 }
 
 function reasoningOf(native: NativeMessage): Partial<NativeMessage> {
-  const fields: Partial<NativeMessage> = {};
-  for (const field of REASONING) {
-    if (native[field] !== undefined) Object.assign(fields, { [field]: native[field] });
-  }
+  const fields = fieldsOf(native, REASONING);
   // Kimi's parts have an index only in the stream, and its client always sends `reasoning_content` with them: "must not
   // contain streaming index" (https://github.com/anomalyco/opencode/issues/50232). Those of OpenRouter keep theirs.
   if (fields.reasoning_details?.some(({ type }) => type === "summary" || type === "encrypted")) {
     fields.reasoning_content ??= "";
     fields.reasoning_details = fields.reasoning_details.map(({ index: _, ...part }) => part);
   }
+  return fields;
+}
+
+function fieldsOf(native: NativeMessage, names: readonly (keyof NativeMessage)[]): Partial<NativeMessage> {
+  const fields: Partial<NativeMessage> = {};
+  for (const name of names) if (native[name] !== undefined) Object.assign(fields, { [name]: native[name] });
   return fields;
 }
 
@@ -97,8 +97,10 @@ const REASONING = [
   "thinking_blocks",
 ] as const;
 
-/** What a {@link NativeMessage} may have. */
-const FIELDS = new Set<string>([...REASONING, "content", "extra_content", "audio", "images", "native_finish_reason"]);
+/** What else goes back as it came. */
+const OTHERS = ["extra_content", "images", "audio"] as const;
+
+const FIELDS = new Set<string>([...REASONING, ...OTHERS, "content", "native_finish_reason"]);
 
 export const { toolResult, toolError, toolResults } = answers<ChatCompletionMessageParam>({
   result(use, output) {

@@ -226,7 +226,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const id = textOf(audioId);
     if (id !== undefined) this.native.audio = { id };
     const { images } = message;
-    if (Array.isArray(images) && images.length > 0 && !(whole && this.native.images !== undefined))
+    if (Array.isArray(images) && images.length > 0 && !(whole && this.native.images))
       (this.native.images ??= []).push(...images);
     this.#endsInSound = typeof expiresAt === "number";
     // It goes back without the mark of thoughts, as the content does.
@@ -331,8 +331,8 @@ export class ChatParser implements Parser<WireEvent | string> {
     // A server may fill the field that does not apply with empty strings: the type decides.
     const custom = entry.type === "custom" || !isObject(entry.function) ? entry.custom : undefined;
     const isCustom = isObject(custom);
-    const named = isObject(entry.function) ? entry.function : entry;
-    const name = isCustom ? custom.name : named.name;
+    const named: WireFunction = isCustom ? custom : isObject(entry.function) ? entry.function : entry;
+    const { name } = named;
     const args = isCustom ? custom.input : named.arguments;
     const id = idOf(entry.id) ?? "";
     const served = ran?.get(id) ?? (SERVED_ID.test(id) ? SERVED : undefined);

@@ -84,7 +84,7 @@ export class Pump implements DecoderOptions {
       else if (this.#gives === undefined) this.#takeOther(step.value);
       // Of an event that is no JSON, `@google/genai` 3 gives the text, and goes on.
       else if (this.#gives === "stream" && typeof step.value === "string" && step.value.trim() !== "[DONE]")
-        this.#cut(notJsonError(step.value, "the source gave its text"));
+        this.#cut(notJsonError(step.value, "it came as text"));
       else this.#parser.push(step.value);
     } catch (cause) {
       this.#cut(unreadable(cause));
