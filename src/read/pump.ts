@@ -4,7 +4,7 @@ import type { ToolError } from "../errors.ts";
 import type { Source } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { TurnReader } from "../stream/turn.ts";
-import { notJsonError } from "../wire/errors.ts";
+import { DataReader } from "../wire/data.ts";
 import { createDecoder, type Decoder, type DecoderOptions, type Delta, type Templates } from "../wire/index.ts";
 import { aborted, looked, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
 
@@ -83,8 +83,8 @@ export class Pump implements DecoderOptions {
       else if (ArrayBuffer.isView(step.value)) this.#feed(step.value);
       else if (this.#gives === undefined) this.#takeOther(step.value);
       // Of an event that is no JSON, `@google/genai` 3 gives the text, and goes on.
-      else if (this.#gives === "stream" && typeof step.value === "string" && step.value.trim() !== "[DONE]")
-        this.#cut(notJsonError(step.value, "it came as text"));
+      else if (this.#gives === "stream" && typeof step.value === "string")
+        new DataReader(this).readData(step.value, false);
       else this.#parser.push(step.value);
     } catch (cause) {
       this.#cut(unreadable(cause));
