@@ -80,8 +80,8 @@ describe("through the official client", () => {
     const lines = [...before, middle, ...after].map((event) => JSON.stringify(event));
     lines.splice(3, 1, ": keepalive", lines[3]!.slice(0, end));
     const body = lines.map((line) => `data: ${line}\n\n`).join("");
-    const gateway = createServer((request, response) => {
-      request.resume();
+    const gateway = createServer((sent, response) => {
+      sent.resume();
       response.setHeader("content-type", "text/event-stream").end(body);
     });
     await once(gateway.listen(0, "127.0.0.1"), "listening");
