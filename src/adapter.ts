@@ -72,7 +72,7 @@ export interface Parser<Event> {
    * SDKs throw when the provider sends an error. Returns the event from which they made that error, so that it is read
    * like any other; `undefined` for an error without one.
    */
-  thrown?(error: unknown): Event | undefined;
+  thrown?(error: unknown): unknown;
   /** The record from which `assistantMessage()` rebuilds the message: plain JSON, complete after `end()`. */
   readonly native: unknown;
 }
