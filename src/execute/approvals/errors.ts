@@ -1,4 +1,5 @@
 import { ToolError, type Issue, type ToolErrorCode } from "../../errors.ts";
+import { quietly } from "../quietly.ts";
 import type { ApprovalRequest } from "./types.ts";
 
 /** Why a decision does not count. */
@@ -58,11 +59,7 @@ export function notPending(request: ApprovalRequest): ApprovalError {
   });
 }
 
-/** Wraps an error listener so that its own failures change no outcome. */
-export function quiet(listener: ((error: unknown) => void) | undefined): (error: unknown) => void {
-  return (error) => {
-    try {
-      listener?.(error);
-    } catch {}
-  };
+/** Wraps an error listener so that its own failures, at once or later, change no outcome. */
+export function quiet(listener: ((error: unknown) => unknown) | undefined): (error: unknown) => void {
+  return (error) => void quietly(() => listener?.(error));
 }

@@ -390,6 +390,29 @@ describe("deciding", () => {
     expect(errors.length).toBeGreaterThan(1);
   });
 
+  it("an onError that fails, at once or later, changes nothing and ends no process", async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", onUnhandled);
+    const mayDecide = () => {
+      throw new Error("database down");
+    };
+    const failing = () => {
+      throw new Error("log down");
+    };
+    try {
+      for (const onError of [failing, async () => failing()]) {
+        const { id } = await service().request(asked);
+        const approvals = service({ mayDecide, onError });
+        expect(await codeOf(approvals.decide(id, { decision: "approve" }, ada))).toBe("approval_not_found");
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", onUnhandled);
+    }
+  });
+
   it.each([
     [{ decision: "maybe" }],
     [undefined],
