@@ -1,5 +1,6 @@
 import type { EventLog, IsOnRecord, NewEvent } from "./event-log.ts";
 import { identityOf, type EventBody, type ToolEvent } from "./events.ts";
+import { quietly } from "./quietly.ts";
 import { remember } from "./remember.ts";
 
 /** Gets every event of this executor, in numerical order within a run. Errors that it throws are ignored. */
@@ -68,14 +69,7 @@ export class Emitter {
   }
 
   #tell(event: ToolEvent): void {
-    for (const listener of this.#listeners) {
-      try {
-        const answer = listener(event) as PromiseLike<unknown> | undefined;
-        if (typeof answer?.then === "function") answer.then(undefined, () => {});
-      } catch {
-        // A listener changes nothing.
-      }
-    }
+    for (const listener of this.#listeners) void quietly(() => listener(event));
   }
 }
 

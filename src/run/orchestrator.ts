@@ -1,4 +1,5 @@
 import { isToolError } from "../errors.ts";
+import { quietly } from "../execute/quietly.ts";
 import { parseJson, wellFormedJson } from "../json/index.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -23,7 +24,6 @@ import type {
   OrchestrationResult,
   ResumeOptions,
   RunContext,
-  RunEvent,
   RunOptions,
   RunSummary,
   ToolResultInput,
@@ -217,11 +217,12 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   ): Promise<OrchestrationResult<Message>> {
     const { executor } = this.#deps;
     const { conversationId } = checkpoint.head;
+    const onEvent = this.#onEvent;
     const tell: Emit = (event) => {
-      this.#hear(event, conversationId);
+      if (onEvent !== undefined) void quietly(() => onEvent(event, conversationId));
       return emit?.(event);
     };
-    const isHeard = emit !== undefined || this.#onEvent !== undefined;
+    const isHeard = emit !== undefined || onEvent !== undefined;
     const loop = createLoop(this.#deps, checkpoint, context, this.#inbox, tell);
     let stop: Stop;
     let hasBegun = false;
@@ -279,15 +280,6 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       ...(toolChoice !== undefined && { toolChoice: parseJson(textOf(toolChoice)) }),
       ...(rewindTo !== undefined && { keeps: rewindTo }),
     };
-  }
-
-  #hear(event: RunEvent, conversationId: string): void {
-    try {
-      const heard = this.#onEvent?.(event, conversationId);
-      if (heard instanceof Promise) heard.catch(() => {});
-    } catch {
-      // A listener changes no outcome.
-    }
   }
 
   #streamed(
