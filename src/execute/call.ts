@@ -76,9 +76,15 @@ export class Call {
     return this.deps.errorMessage(error, this.tool);
   }
 
-  /** Begins its span. */
-  begin(after: ActionRow | undefined, input: unknown): void {
+  /** What runs: the input that was given, or an edit of it by the person who approved it, validated at the time. */
+  inputFor(request: ApprovalRequest | undefined): unknown {
+    return request !== undefined && "editedInput" in request ? request.editedInput : this.prepared.input;
+  }
+
+  /** Begins its span. @param after what was planned or started before it, with what was approved then */
+  begin(after?: ActionRow, request?: ApprovalRequest): void {
     const { runId, tool } = this;
+    const input = this.inputFor(request);
     const { id: toolCallId, invocationId, name: toolName } = this.use;
     this.span.begin({ toolName, toolCallId, description: tool?.description, runId, invocationId, input }, after?.trace);
   }

@@ -5,7 +5,7 @@ import type { ToolUse } from "../tool/use.ts";
 import type { ActionEntry, Call } from "./call.ts";
 import { startedRow, unknownRow, type ActionRow } from "./ledger.ts";
 import { outcomeOf, settle, type Outcome } from "./outcome.ts";
-import { abandon, inputOf, plan, resumePlanned, standingApproval, stillHolds, type Permit } from "./permit.ts";
+import { abandon, plan, resumePlanned, standingApproval, stillHolds, type Permit } from "./permit.ts";
 import { lookUntilOver } from "./look-until-over.ts";
 import { run, type EndedCall } from "./running.ts";
 import { unlessAborted } from "./unless-aborted.ts";
@@ -137,7 +137,7 @@ async function start(call: Call, judging: Promise<Permit | Outcome | undefined>)
   const { version, planned, request } = permit;
   await enter(call);
   // The current tool: if it differs from the one that was shown, approval is asked for again.
-  const tool = request === undefined ? permit.tool : call.known();
+  const tool = request === undefined ? call.tool : call.known();
   if (tool === undefined) return undefined;
   if (call.isAborted) return call.giveUp(version, planned, request);
   if (request !== undefined && !(await stillHolds(call, tool, planned, request))) {
@@ -156,7 +156,7 @@ async function start(call: Call, judging: Promise<Permit | Outcome | undefined>)
     return back && call.giveUp(back.version, planned, request);
   }
   // What was asked about another input is not to run any more. This does not hold up the call, whose lease would end.
-  const running = run(call, tool, entry, permit.input, request);
+  const running = run(call, tool, entry, request);
   const [outcome] = await Promise.all([running, request === undefined && version > 0 && call.withdraw()]);
   return outcome;
 }
@@ -208,13 +208,12 @@ async function takeOver(call: Call, started: ActionEntry): Step {
     call.catchUp(row);
     return call.ended(unknown);
   }
-  const input = request === undefined ? prepared.input : inputOf(call, request);
-  call.begin(row, input);
+  call.begin(row, request);
   const again = { ...row, digest: prepared.digest, attempts: row.attempts + 1, lease: call.lease() };
   const entry = await call.put(again, version);
   if (entry === undefined) return undefined;
   call.catchUp(row);
-  return run(call, current, entry, input, request);
+  return run(call, current, entry, request);
 }
 
 /** This process has run it to its end, but the record does not show it: record that now instead of running it again. */

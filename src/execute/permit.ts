@@ -15,11 +15,9 @@ import { unlessAborted } from "./unless-aborted.ts";
 /** The call may start: it has passed the gate and, with a `request`, a person. */
 export interface Permit {
   readonly status: "permitted";
-  readonly tool: Tool;
   readonly planned: ActionRow;
   /** Of the planned row; 0 if it is not stored. */
   readonly version: number;
-  readonly input: unknown;
   readonly request?: ApprovalRequest;
 }
 
@@ -30,7 +28,7 @@ type Judged = Promise<Permit | Outcome | undefined>;
 export async function plan(call: Call, version: number): Judged {
   const { deps, use, runId, tool, prepared } = call;
   const { id, invocationId, name } = use;
-  call.begin(undefined, prepared.input);
+  call.begin();
   if (id !== null && id !== "") {
     call.repeatOf = await deps.history.repeatOf(runId, invocationId, id, prepared.digest);
   }
@@ -41,7 +39,7 @@ export async function plan(call: Call, version: number): Judged {
     case "deny":
       return call.deny(version, answer);
     case "allow":
-      return { status: "permitted", tool, planned: call.newRow(), version, input: prepared.input };
+      return { status: "permitted", planned: call.newRow(), version };
     case "ask": {
       if (deps.approvals === undefined) return call.deny(version, nobodyToAsk(name));
       const trace = call.span.link;
@@ -107,15 +105,14 @@ async function approve(call: Call, tool: Tool, { value: row, version }: ActionEn
   call.approval = request;
   const denial = denialBy(request);
   if (denial !== undefined) return call.deny(version, denial, row);
-  const input = inputOf(call, request);
-  call.begin(row, input);
+  call.begin(row, request);
   if ("editedInput" in request) {
     // The edited input was not judged yet: an approver cannot do what the policy forbids.
-    const answer = await askGate(call, tool, input);
+    const answer = await askGate(call, tool, request.editedInput);
     if (answer === undefined) return awaitingOf(call, row, request);
     if (answer.decision === "deny") return call.deny(version, answer, { ...row, ...editOf(request) });
   }
-  return { status: "permitted", tool, planned: row, version, input, request };
+  return { status: "permitted", planned: row, version, request };
 }
 
 /** Gives up a call that has not started, for good: what is decided later does not count, what was decided before does. */
@@ -128,11 +125,6 @@ export async function abandon(call: Call, version: number, row?: ActionRow): Pro
   call.approval = request;
   call.events.decided(request!);
   return call.deny(version, denial, row);
-}
-
-/** What the person saw, or the edit that replaced it, which was validated at the time. */
-export function inputOf(call: Call, request: ApprovalRequest): unknown {
-  return "editedInput" in request ? request.editedInput : call.prepared.input;
 }
 
 /** Whether the approval is for what would run now: the tool, its program or the given input may have changed since. */

@@ -25,11 +25,11 @@ export async function run(
   call: Call,
   tool: Tool,
   entry: ActionEntry,
-  input: unknown,
   request: ApprovalRequest | undefined,
 ): Promise<Outcome | undefined> {
   call.isUnrun = false;
   const { deps, use, context, events } = call;
+  const input = call.inputFor(request);
   const { signal, timeoutMs = tool.timeoutMs ?? deps.timeoutMs } = context;
   // Each later write says when it started, that of another attempt too.
   const held = deps.ledger.hold({ ...entry, value: { ...entry.value, startedVersion: entry.version } });
