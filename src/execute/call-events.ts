@@ -1,29 +1,26 @@
-import type { ToolUse } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
 import type { HandlerEnd } from "./attempt.ts";
-import type { ExecutionContext } from "./context.ts";
+import type { Call } from "./call.ts";
 import type { ActionPart } from "./emitter.ts";
 import type { IsOnRecord } from "./event-log.ts";
 import type { EventBody } from "./events.ts";
-import { actionIdOf, type ActionRow } from "./ledger.ts";
-import type { Deps } from "./options.ts";
+import type { ActionRow } from "./ledger.ts";
 import { summaryOf } from "./summary.ts";
 
 /** Emits the events of one call. Nothing here fails, and only `told()` waits. */
 export class CallEvents {
-  readonly #deps: Deps;
+  readonly #call: Call;
   readonly #action: ActionPart;
-  readonly #messageOf: (error: unknown) => string;
   /** Events of a run are emitted in order: when the last one is done, all are. */
   #last: Promise<void> = Promise.resolve();
   #waitingProgress = 0;
 
-  constructor(deps: Deps, use: ToolUse, context: ExecutionContext, messageOf: (error: unknown) => string) {
-    const { name: toolName, invocationId, id: toolCallId } = use;
-    const { runId, requestId = null } = context;
-    this.#deps = deps;
-    this.#messageOf = messageOf;
-    this.#action = { toolName, actionId: actionIdOf(runId, invocationId), runId, invocationId, toolCallId, requestId };
+  constructor(call: Call) {
+    const { runId, actionId } = call;
+    const { name: toolName, invocationId, id: toolCallId } = call.use;
+    const { requestId = null } = call.context;
+    this.#call = call;
+    this.#action = { toolName, actionId, runId, invocationId, toolCallId, requestId };
   }
 
   /** Resolves when all events so far are stored and emitted. */
@@ -32,8 +29,9 @@ export class CallEvents {
   }
 
   /** @param once another process may have told it already */
-  invoked(input: unknown, repeatOf: string | undefined, once: boolean): void {
-    const payloadSummary = this.#summaryOf("input", input);
+  invoked(once: boolean): void {
+    const { repeatOf, prepared } = this.#call;
+    const payloadSummary = this.#summaryOf("input", prepared.input);
     void this.#tell({ type: "tool.invoked", payloadSummary, ...(repeatOf !== undefined && { repeatOf }) }, once);
   }
 
@@ -54,7 +52,7 @@ export class CallEvents {
     void this.#tell(
       end.ok
         ? { type: "tool.late", result: "completed" }
-        : { type: "tool.late", result: "failed", errorMessage: this.#messageOf(end.cause) },
+        : { type: "tool.late", result: "failed", errorMessage: this.#call.messageOf(end.cause) },
       false,
       isOnRecord,
     );
@@ -98,11 +96,11 @@ export class CallEvents {
   }
 
   #tell(body: EventBody, once = false, isOnRecord?: IsOnRecord): Promise<void> {
-    return (this.#last = this.#deps.emitter.emit(this.#action, body, once, isOnRecord));
+    return (this.#last = this.#call.deps.emitter.emit(this.#action, body, once, isOnRecord));
   }
 
   #summaryOf(kind: "input" | "output" | "progress", value: unknown): string {
-    return summaryOf(kind, value, this.#deps.redact);
+    return summaryOf(kind, value, this.#call.deps.redact);
   }
 }
 

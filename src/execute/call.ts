@@ -54,7 +54,7 @@ export class Call {
     this.runId = context.runId;
     this.actionId = actionIdOf(context.runId, use.invocationId);
     this.span = new CallSpan(deps.telemetry);
-    this.events = new CallEvents(deps, use, context, (error) => this.messageOf(error));
+    this.events = new CallEvents(this);
   }
 
   /** The executor's tool now. */
@@ -122,7 +122,7 @@ export class Call {
 
   /** @param version of the existing row, 0 for none: its writer has emitted the event, or died before it could */
   invoked(version?: number): void {
-    this.events.invoked(this.prepared.input, this.repeatOf, version !== 0);
+    this.events.invoked(version !== 0);
   }
 
   /** Emits events that the other process may not have emitted, or not yet. */
