@@ -2,8 +2,9 @@ import { isToolError, ToolCallError, type ToolErrorCode } from "../errors.ts";
 import type { HandlerResult } from "../tool/progress.ts";
 import type { ToolUse, ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
+import type { Call } from "./call.ts";
 import type { DenyReason } from "./events.ts";
-import { actionIdOf, type ActionRow } from "./ledger.ts";
+import type { ActionRow } from "./ledger.ts";
 import { withMarks } from "./output.ts";
 import { undoneMessage } from "./undo.ts";
 
@@ -67,44 +68,37 @@ export type Outcome<Output = any> = OutcomeBase &
   );
 
 /** What an outcome says besides its row. */
-export interface AboutCall {
-  readonly use: ToolUse;
-  readonly runId: string;
-  readonly approval: ApprovalRequest | undefined;
-  readonly repeatOf: string | undefined;
-}
+type AboutCall = Pick<Call, "use" | "actionId" | "approval" | "repeatOf">;
 
 /** How the outcome came about. */
-export interface AboutEnd {
-  /** It was on record already. */
+interface AboutEnd {
+  /** It was on record already. Default: false. */
   readonly replayed?: boolean;
+  /** False if the store did not accept it. Default: true. */
+  readonly recorded?: boolean;
   /** The error behind it, for the application. */
   readonly cause?: unknown;
-  /** False if the store did not accept it. */
-  readonly recorded?: boolean;
 }
 
 /** The outcome for the row of an action that has ended. */
-export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd = {}): Outcome {
-  const { replayed = false, cause, recorded = true } = about;
+export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd): Outcome {
   const note = "editedInput" in row ? editedNote(row.toolName, row.editedInput) : undefined;
-  const base = { ...baseOf(call, row, { replayed, recorded }), ...(note !== undefined && { note }) };
+  const base = { ...baseOf(call, row, about), ...(note !== undefined && { note }) };
   if (row.status === "done") {
     const { undo } = row;
-    const output = replayed ? withMarks(row.output, row.marks ?? []) : row.output;
+    const output = base.replayed ? withMarks(row.output, row.marks ?? []) : row.output;
     const undoableUntil = undo?.state === "available" ? undo.expiresAt : null;
     return { ...base, status: "completed", output, undoableUntil, undone: undo?.state === "undone" };
   }
   const { code, message } = row.error!;
-  const error = errorOf(call.use, code as ToolErrorCode, message, cause);
+  const error = errorOf(call.use, code, message, about.cause);
   if (row.status === "denied") return { ...base, status: "denied", error, reason: row.reason ?? "policy" };
   return { ...base, status: row.status === "unknown" ? "unknown" : "failed", error };
 }
 
 /** The outcome of a call that is not over: somebody has to decide. */
 export function awaitingOf(call: AboutCall, row: ActionRow, approval: ApprovalRequest): Outcome {
-  const base = baseOf({ ...call, approval }, row, { replayed: false, recorded: true });
-  return { ...base, status: "awaiting_approval", approval };
+  return { ...baseOf(call, row), status: "awaiting_approval", approval };
 }
 
 /** An outcome without a row: the store did not answer, or its answer made no sense. */
@@ -115,8 +109,8 @@ export function unrecordedOf(
   message: string,
   cause?: unknown,
 ): Outcome {
-  const base = baseOf(call, { attempts: 0 }, { replayed: false, recorded: false });
-  return { ...base, status, error: errorOf(call.use, code, message, cause) };
+  const error = errorOf(call.use, code, message, cause);
+  return { ...baseOf(call, { attempts: 0 }, { recorded: false }), status, error };
 }
 
 /** Passes the outcome to the use. A use that waits for approval can be executed again. */
@@ -130,16 +124,17 @@ export function settle(handle: ToolUseHandle, outcome: Outcome): void {
 }
 
 function baseOf(
-  { use, runId, approval, repeatOf }: AboutCall,
+  { use, actionId, approval, repeatOf }: AboutCall,
   { attempts, startedAt, endedAt }: Pick<ActionRow, "attempts" | "startedAt" | "endedAt">,
-  about: { readonly replayed: boolean; readonly recorded: boolean },
+  { replayed = false, recorded = true }: AboutEnd = {},
 ) {
   return {
-    actionId: actionIdOf(runId, use.invocationId),
+    actionId,
     invocationId: use.invocationId,
     toolName: use.name,
     use,
-    ...about,
+    replayed,
+    recorded,
     attempts,
     startedAt: startedAt ?? null,
     endedAt: endedAt ?? null,
