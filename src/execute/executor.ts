@@ -262,16 +262,16 @@ export class ToolExecutor {
     // Executed twice at once in this process: the second gets the first one's outcome from the record.
     const others = this.#running.get(actionId) ?? new Set<RunningCall>();
     // While the first waits for somebody, the second waits by itself: it may want to return immediately, or to give up.
-    const busy = [...others].find((one) => !one.isWaiting);
+    const busy = [...others].find((one) => one.busy !== undefined)?.busy;
     if (busy !== undefined && context.signal?.aborted !== true && context.abandon !== true) {
       // It runs elsewhere: the calls after it need not wait.
       place.leave();
-      await unlessAborted(() => busy.idle.promise, context.signal);
+      await unlessAborted(() => busy.promise, context.signal);
       return this.#execute(use, context, place);
     }
     // The first execution settles a shared use, unless it gives up.
     const isTaken = [...others].some((one) => one.use === use);
-    const running: RunningCall = { use, isWaiting: false, idle: Promise.withResolvers() };
+    const running: RunningCall = { use, busy: Promise.withResolvers() };
     const own = isTaken ? new ToolUse(use) : use;
     this.#running.set(actionId, others.add(running));
     try {

@@ -4,24 +4,21 @@ import type { Place } from "./schedule.ts";
 /** A call that this process is working on. */
 export interface RunningCall {
   readonly use: ToolUse;
-  /** Whether it waits for a decision or for another process, or has ended. */
-  isWaiting: boolean;
-  /** Resolved while it does. */
-  idle: PromiseWithResolvers<void>;
+  /** Resolves once it waits for a decision or for another process, or has ended; `undefined` while it does. */
+  busy: PromiseWithResolvers<void> | undefined;
 }
 
 /** The place of a call, which also tracks whether it waits. */
 export function noting(running: RunningCall, place: Place): Place {
   return {
     enter() {
-      if (running.isWaiting) running.idle = Promise.withResolvers();
-      running.isWaiting = false;
+      running.busy ??= Promise.withResolvers();
       return place.enter();
     },
     leave() {
-      running.isWaiting = true;
       place.leave();
-      running.idle.resolve();
+      running.busy?.resolve();
+      running.busy = undefined;
     },
   };
 }
