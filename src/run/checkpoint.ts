@@ -230,25 +230,19 @@ export class Checkpoint {
 
   /** Adds a row, and counts it in the head. @throws ToolError `lease_lost`, `store_failed` */
   append(row: Row, change: HeadChange = {}): Promise<void> {
-    return this.#write(change, [row]);
-  }
-
-  /** Adds rows, all or none. @throws ToolError `lease_lost`, `store_failed` */
-  appendAll(rows: readonly Row[], change: HeadChange): Promise<void> {
-    return this.#write(change, rows);
-  }
-
-  /** Changes the head, and extends the lease. @throws ToolError `lease_lost`, `store_failed` */
-  commit(change: HeadChange): Promise<void> {
-    return this.#write(change);
+    return this.commit(change, [row]);
   }
 
   /**
-   * Releases the run.
+   * Changes the head, extends the lease, and adds rows: all of it, or nothing.
    *
-   * @param row a last row to add, if any
    * @throws ToolError `lease_lost`, `store_failed`
    */
+  commit(change: HeadChange, rows: readonly Row[] = []): Promise<void> {
+    return this.#write(change, rows);
+  }
+
+  /** The last {@link commit}: releases the run. @param row a last row to add, if any */
   release(change: HeadChange, row?: Row): Promise<void> {
     this.#held.stopBeating();
     return this.#write({ ...change, lease: null }, row === undefined ? [] : [row]);
@@ -260,7 +254,7 @@ export class Checkpoint {
     this.#lost.abort(this.#isLost());
   }
 
-  async #write(change: HeadChange & Pick<Partial<Head>, "lease">, added: readonly Row[] = []): Promise<void> {
+  async #write(change: HeadChange & Pick<Partial<Head>, "lease">, added: readonly Row[]): Promise<void> {
     try {
       await this.#held.write(async (head) => {
         if (this.lost.aborted) throw this.#isLost();

@@ -175,7 +175,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       const at = Date.now();
       const canceled = await loop.cancelOpen();
       const liftedRows = checkpoint.rows.length + canceled.length;
-      await checkpoint.appendAll([...canceled, { ...input, at }], { ...FRESH, runId, startedAt: at, liftedRows });
+      await checkpoint.commit({ ...FRESH, runId, startedAt: at, liftedRows }, [...canceled, { ...input, at }]);
       await tell({ type: "run.started", conversationId, runId });
     });
   }
