@@ -65,6 +65,14 @@ export interface Head {
   readonly requestId?: string | null;
 }
 
+export const STATUSES = Object.keys({
+  running: true,
+  completed: true,
+  awaiting_tool_results: true,
+  awaiting_approval: true,
+  error: true,
+} satisfies Record<Head["status"], true>);
+
 /** Tokens, as the provider counts them. */
 export interface Usage {
   readonly inputTokens: number;
@@ -186,7 +194,7 @@ const isHead = shape({
   conversationId: isText,
   runId: (value) => isText(value) && /^[\w-]+$/.test(value),
   wire: isText,
-  status: oneOf<Head["status"]>("running", "completed", "awaiting_tool_results", "awaiting_approval", "error"),
+  status: oneOf(...STATUSES),
   rows: isCount,
   epoch: isCount,
   lease: nullable(shape({ owner: isText, until: isNumber })),

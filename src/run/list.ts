@@ -1,7 +1,7 @@
 import type { Store } from "../store/store.ts";
 import { checkOptionNames, oneOf, type OptionNames } from "../tool/option-names.ts";
 import { headKey, statusOf } from "./checkpoint.ts";
-import { readHead, type Head } from "./format.ts";
+import { readHead, STATUSES, type Head } from "./format.ts";
 import type { ListRuns, RunSummary } from "./types.ts";
 
 /** The stored runs, in the order of their keys. A page of heads is read at a time, however many there are. */
@@ -26,15 +26,8 @@ export async function listRuns(store: Store, options: ListRuns): Promise<RunSumm
 }
 
 const PAGE = 500;
-const STATUSES: Readonly<Record<RunSummary["status"], true>> = {
-  running: true,
-  completed: true,
-  awaiting_tool_results: true,
-  awaiting_approval: true,
-  error: true,
-};
 const OPTIONS: OptionNames<ListRuns> = {
-  status: oneOf(...Object.keys(STATUSES)),
+  status: oneOf(...STATUSES),
   limit(_, limit) {
     if (limit === Infinity || (Number.isSafeInteger(limit) && limit > 0)) return;
     throw new TypeError(`limit is a whole number from 1, got ${String(limit)}.`);
