@@ -64,16 +64,15 @@ export class Inbox {
   }
 
   async #checked({ head, rows }: RunState, inputs: readonly ToolResultInput[], live?: LiveTurn) {
-    const { store, tools, model, validateResults } = this.#deps;
     const { conversationId } = head;
     const open = openTurn(rows);
     const calls = open?.calls.filter((call) => isTold(call, head)) ?? live?.calls ?? [];
-    const answers = answersOf(inputs, (input) => checkResult(input, calls, tools, model, validateResults));
+    const answers = answersOf(inputs, (input) => checkResult(input, calls, this.#deps));
     for (const { toolCallId: id } of answers) {
       const at = turnOfCall(id);
       // A call of the open turn may still be answered; later rows do not exist yet.
       if (at === undefined || at >= (open === undefined ? head.rows : head.rows - 1)) continue;
-      const row = await readRowAt(store, conversationId, at);
+      const row = await readRowAt(this.#deps.store, conversationId, at);
       if (isOf(id, row)) throw alreadyAnswered(id, "the run has gone on with it, or without one");
     }
     return { answers, calls, log: this.#log(conversationId, (open ?? live)?.turnId ?? "none") };

@@ -1,9 +1,8 @@
 import { issuesText } from "../errors.ts";
-import type { KnownTools } from "../execute/known-tools.ts";
 import { hush } from "../execute/hush.ts";
-import type { Model } from "../model.ts";
 import { kindOf } from "../schema/json.ts";
 import type { CallRecord } from "./format.ts";
+import type { RunDeps } from "./options.ts";
 import type { PendingToolCall, ToolResultInput } from "./types.ts";
 import { pendingCall } from "./partition.ts";
 
@@ -14,9 +13,7 @@ export type ValidateResults = boolean | ((result: ToolResultInput, call: Pending
 export function checkResult(
   input: ToolResultInput,
   calls: readonly CallRecord[],
-  tools: KnownTools,
-  model: Model,
-  validate: ValidateResults,
+  { tools, model, validateResults }: Pick<RunDeps, "tools" | "model" | "validateResults">,
 ): string | undefined {
   const { images = [], toolCallId, result, error } = input;
   if (!Array.isArray(images) || !images.every(isImage)) {
@@ -29,9 +26,9 @@ export function checkResult(
     return "images go with a result, not with an error: give a result that says what went wrong";
   }
   const call = calls.find(({ invocationId }) => invocationId === toolCallId);
-  if (call === undefined || validate === false) return undefined;
-  if (typeof validate === "function") {
-    const wrong: unknown = validate(input, pendingCall(call));
+  if (call === undefined || validateResults === false) return undefined;
+  if (typeof validateResults === "function") {
+    const wrong: unknown = validateResults(input, pendingCall(call));
     if (wrong === undefined || typeof wrong === "string") return wrong;
     hush(wrong);
     throw new TypeError(
