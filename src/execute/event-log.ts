@@ -14,7 +14,7 @@ interface Tail {
   /** Version of that event: once a run is deleted and started again, another event may have its number. */
   version: number | undefined;
   /** What is known to have been emitted so far by other processes; complete once somebody needed to know. */
-  readonly told: Set<string>;
+  told: Set<string>;
   isWhole: boolean;
   /** Appends of one run follow each other, so that listeners hear them in order. */
   last: Promise<unknown>;
@@ -104,7 +104,7 @@ export class EventLog {
         // Of progress there is too much to look twice each time.
         if (event.type === "tool.progress" || (await isOnRecord().catch(isOfCourse))) return numbered;
         await this.#store.delete(entry.key, { expectedVersion: entry.version }).catch(() => {});
-        dropTail(tail);
+        Object.assign(tail, unread());
         return undefined;
       }
       // Another process was faster: perhaps with the same event.
@@ -120,7 +120,7 @@ export class EventLog {
   async #dropForgotten(tail: Tail, runId: string): Promise<void> {
     if (!tail.seq) return;
     const last = await this.#store.get(keyOf(runId, tail.seq));
-    if (last === undefined || last.version !== tail.version) dropTail(tail);
+    if (last === undefined || last.version !== tail.version) Object.assign(tail, unread());
   }
 
   /**
@@ -167,17 +167,7 @@ export class EventLog {
     let tail = this.#tails.get(runId);
     if (tail === undefined) {
       this.#makeRoom();
-      this.#tails.set(
-        runId,
-        (tail = {
-          seq: undefined,
-          version: undefined,
-          told: new Set(),
-          isWhole: false,
-          last: Promise.resolve(),
-          waiting: 0,
-        }),
-      );
+      this.#tails.set(runId, (tail = { ...unread(), last: Promise.resolve(), waiting: 0 }));
     }
     return tail;
   }
@@ -203,11 +193,9 @@ async function isOfCourse(): Promise<boolean> {
   return true;
 }
 
-function dropTail(tail: Tail): void {
-  tail.seq = undefined;
-  tail.version = undefined;
-  tail.told.clear();
-  tail.isWhole = false;
+/** What is known of a run before this process has looked. */
+function unread(): Pick<Tail, "seq" | "version" | "told" | "isWhole"> {
+  return { seq: undefined, version: undefined, told: new Set(), isWhole: false };
 }
 
 function passed(tail: Tail, { value, version }: StoreEntry<ToolEvent>): void {
