@@ -2,7 +2,7 @@ import { branchesOf, isWithin, listedNames, literals, propertiesOf, requiredOf }
 import { contentOf, getOwn, isObject, isRecord, typeOfValue } from "./json.ts";
 import { targetOf } from "./refs.ts";
 import type { JsonSchema } from "./types.ts";
-import { takeStep, type Work } from "./work.ts";
+import { takeStep, TooMuchWork, type Work } from "./work.ts";
 
 /**
  * One walk over a value and its schema: where references are resolved, and how much work is left. A walk that runs out
@@ -17,21 +17,19 @@ export type Parts = readonly JsonSchema[];
 
 const MAX_DEPTH = 500;
 
-/** Thrown by a walk that takes too long or goes too deep. */
-class GiveUp extends Error {}
-
 /** What a walk finds, or `otherwise` if it has to give up. */
 export function unlessTooMuch<Found>(find: () => Found, otherwise: Found): Found {
   try {
     return find();
   } catch (error) {
-    if (error instanceof GiveUp) return otherwise;
+    if (error instanceof TooMuchWork) return otherwise;
     throw error;
   }
 }
 
 export function step(walk: Walk, depth: number): void {
-  if (!takeStep(walk, 100) || depth > MAX_DEPTH) throw new GiveUp();
+  takeStep(walk, 100);
+  if (depth > MAX_DEPTH) throw new TooMuchWork();
 }
 
 /**

@@ -8,8 +8,9 @@ import { inPlainForm } from "./plain-form.ts";
 import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
 import { checkKeywords, checkReferences, placesIn, prepare } from "./plain-prepare.ts";
-import { guardUnions, limitWork, TooMuchWork } from "./plain-unions.ts";
+import { guardUnions, limitWork } from "./plain-unions.ts";
 import { rejected, type JsonSchema, type Schema, type Validation } from "./types.ts";
+import { TooMuchWork } from "./work.ts";
 
 /**
  * A plain JSON Schema, checked when it is defined, so that a mistake in it shows before any model calls. The validator
@@ -46,15 +47,16 @@ function checkedSchema(source: JsonSchema): Schema {
   const plain = inPlainForm(stated);
   const jsonSchema = plain === stated ? stated : (frozenJson(plain) as JsonSchema);
 
-  return Object.freeze({ jsonSchema, validate: check });
-
-  function check(value: unknown): Validation {
-    try {
-      return run(value, false);
-    } catch (error) {
-      return explain(value, error);
-    }
-  }
+  return Object.freeze({
+    jsonSchema,
+    validate(value: unknown): Validation {
+      try {
+        return run(value, false);
+      } catch (error) {
+        return runOnCopy(value, error instanceof RangeError);
+      }
+    },
+  });
 
   function run(value: unknown, onlyFirst: boolean): Validation {
     longLists = 0;
@@ -76,12 +78,12 @@ function checkedSchema(source: JsonSchema): Schema {
   }
 
   /** The validator throws for what is not JSON, for what is too deep, and for more errors than a call can spread. */
-  function explain(given: unknown, error: unknown): Validation {
+  function runOnCopy(value: unknown, onlyFirst: boolean): Validation {
     try {
       // A hand-made value: absent and undefined are the same in JSON.
-      return run(copyJson(given), error instanceof RangeError);
-    } catch (again) {
-      return rejected(unchecked(again));
+      return run(copyJson(value), onlyFirst);
+    } catch (error) {
+      return rejected(unchecked(error));
     }
   }
 }

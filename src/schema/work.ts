@@ -8,13 +8,15 @@ export interface Work {
   value?: unknown;
 }
 
-/** Takes a step. Returns `false` if none is left: the walk takes disproportionately long. */
-export function takeStep(work: Work, stepsForEach: number): boolean {
-  if (--work.steps >= 0) return true;
-  if (work.value === undefined) return false;
+/** A walk takes disproportionately long. */
+export class TooMuchWork extends RangeError {}
+
+/** @throws TooMuchWork if no step is left */
+export function takeStep(work: Work, stepsForEach: number): void {
+  if (--work.steps >= 0) return;
+  if (work.value === undefined) throw new TooMuchWork();
   work.steps = stepsForEach * sizeOf(work.value);
   work.value = undefined;
-  return true;
 }
 
 function sizeOf(value: unknown): number {

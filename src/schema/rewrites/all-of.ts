@@ -1,4 +1,5 @@
 import type { Rewrite } from "../lower.ts";
+import { once } from "../once.ts";
 import { binding, IN_PLACE, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
@@ -11,7 +12,7 @@ const MAX_NESTED = 10_000;
 const COST_INSIDE = 33;
 
 /** What was merged in a whole schema. */
-const counts = new WeakMap<JsonSchema, number>();
+const mergedIn = /* @__PURE__ */ once((_root: JsonSchema) => ({ count: 0 }));
 
 /**
  * Merges `allOf` into its node, for dialects without it. Parts without a common form (two patterns, two unions) are a
@@ -28,9 +29,9 @@ export const foldAllOf: Rewrite = {
     let depth = 0;
     const isTooMuch = (ref: string) => {
       if (open.size === 0) return false;
-      const count = (counts.get(root) ?? 0) + (depth > 0 ? COST_INSIDE : 1);
-      counts.set(root, count);
-      return open.has(ref) || count > MAX_NESTED;
+      const merged = mergedIn(root);
+      merged.count += depth > 0 ? COST_INSIDE : 1;
+      return open.has(ref) || merged.count > MAX_NESTED;
     };
     const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, lossOf(lose, "allOf and in a part"));
     /** Half by half, at least one: each merge copies all that its two sides have. */
@@ -41,10 +42,10 @@ export const foldAllOf: Rewrite = {
     const fold = (given: JsonSchema): JsonSchema => {
       const parts = [without(given, ["allOf"])];
       for (const branch of branchesOf(given, "allOf")) {
-        if (branch === true) continue;
-        const { $ref: ref, ...beside } = branch === false ? {} : branch;
         if (branch === false) lose("A part that nothing fits is left out.");
-        else if (typeof ref !== "string" || isOnly(branch, given)) parts.push(fold(branch));
+        if (typeof branch === "boolean") continue;
+        const { $ref: ref, ...beside } = branch;
+        if (typeof ref !== "string" || isOnly(branch, given)) parts.push(fold(branch));
         else if (isTooMuch(ref)) {
           lose(`${ref} is recursive, or holds too many others: its siblings are left out.`);
           return { $ref: ref };

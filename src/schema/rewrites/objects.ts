@@ -1,4 +1,4 @@
-import { getOwn, isRecord } from "../json.ts";
+import { getOwn, isRecord, mapContent } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, without } from "./keywords.ts";
@@ -64,13 +64,11 @@ export const requireAll: Rewrite = {
     if (!isObjectNode(given)) return given;
     const node = requireDeclared.apply(given, context);
     const properties = propertiesOf(node);
-    const names = Object.keys(properties);
     const required = new Set(requiredOf(node));
-    const nullable = names.map((name) => {
-      const property = getOwn(properties, name) as JsonSchema;
-      return [name, required.has(name) ? property : nullableProperty(property, context)];
-    });
-    return { ...node, properties: Object.fromEntries(nullable), required: names };
+    const nullable = mapContent(properties, (property, name) =>
+      required.has(name) ? property : nullableProperty(property as JsonSchema, context),
+    );
+    return { ...node, properties: nullable, required: Object.keys(properties) };
   },
 };
 
