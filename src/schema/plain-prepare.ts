@@ -4,7 +4,7 @@ import { copyJson, getOwn, isObject, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
 import { encodeToken, percentDecoded } from "./pointer.ts";
-import { ANNOTATIONS, eachSubschema, holdsSchemas, IN_PLACE, KEYWORDS } from "./subschemas.ts";
+import { ANNOTATIONS, eachSubschema, holdingOf, holdsSchemas, IN_PLACE } from "./subschemas.ts";
 
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
 const MAX_DEPTH = 200;
@@ -39,7 +39,7 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
     const sub = (item: unknown, key?: string | number) =>
       prepare(item, places, key === undefined ? here : `${here}/${encodeToken(String(key))}`, depth + 1);
 
-    switch (KEYWORDS.get(keyword)?.holds) {
+    switch (holdingOf(keyword)) {
       case "schema":
         return keyword === "items" && Array.isArray(value) ? value.map(sub) : sub(value);
       case "list":

@@ -12,7 +12,7 @@ interface Keyword {
 }
 
 /** The keywords that hold schemas, and those about values of one type. */
-export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
+const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
   (
     [
       ["schema", undefined, "not if then else"],
@@ -38,12 +38,17 @@ export const KEYWORDS: ReadonlyMap<string, Keyword> = new Map(
   ),
 );
 
+/** `undefined` for keywords that are not listed above. */
+export function holdingOf(keyword: string): Holding | undefined {
+  return KEYWORDS.get(keyword)?.holds;
+}
+
 export function typeOfKeyword(keyword: string): string | undefined {
   return KEYWORDS.get(keyword)?.type;
 }
 
 export function holdsSchemas(keyword: string): boolean {
-  const holds = KEYWORDS.get(keyword)?.holds;
+  const holds = holdingOf(keyword);
   return holds === "schema" || holds === "list" || holds === "record";
 }
 
@@ -76,7 +81,7 @@ export function mapAnySubschemas(
   change: (child: JsonSchema | boolean, pointer: string, keyword: string) => JsonSchema | boolean,
 ): JsonSchema {
   return mapContent(node, (value, keyword) => {
-    const holds = KEYWORDS.get(keyword)?.holds;
+    const holds = holdingOf(keyword);
     const child = (given: unknown, step = "") =>
       isSchema(given) ? change(given, `/${keyword}${step}`, keyword) : given;
     if (holds === "schema" && !Array.isArray(value)) return child(value);
@@ -124,7 +129,7 @@ export function changeAll(schema: JsonSchema, change: (node: JsonSchema) => Json
     if (isMap || Array.isArray(value)) return mapContent(value, (child) => visit(child, false));
     return change(
       mapContent(value as JsonSchema, (child, key) =>
-        DATA.has(key) ? child : visit(child, KEYWORDS.get(key)?.holds === "record"),
+        DATA.has(key) ? child : visit(child, holdingOf(key) === "record"),
       ),
     );
   }

@@ -1,7 +1,7 @@
 import { format as standardFormats } from "@cfworker/json-schema";
 import { isObject, sameValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
-import { KEYWORDS } from "../subschemas.ts";
+import { holdingOf } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 
 /**
@@ -45,7 +45,7 @@ export function keepKeywords(texts: readonly string[]): Rewrite {
 }
 
 function binds(keyword: string): boolean {
-  return KEYWORDS.has(keyword) || keyword === "$recursiveRef";
+  return holdingOf(keyword) !== undefined || keyword === "$recursiveRef";
 }
 
 /**
@@ -142,7 +142,7 @@ export function saysNothing(keyword: string, node: JsonSchema): boolean {
       /minimum/i.test(keyword) ? limit <= Number.MIN_SAFE_INTEGER : limit >= Number.MAX_SAFE_INTEGER;
     return value === false || (typeof value === "number" && isBeyond(value)); // a boolean in draft 4
   }
-  const holds = KEYWORDS.get(keyword)?.holds;
+  const holds = holdingOf(keyword);
   if (holds === undefined) return false;
   // A JSON property name is always a string.
   const isText = keyword === "propertyNames" && sameValue(value, { type: "string" });

@@ -1,6 +1,6 @@
 import { getOwn, isRecord, sameValue } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
-import { ANNOTATIONS, binding, KEYWORDS } from "../subschemas.ts";
+import { ANNOTATIONS, binding, holdingOf } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { isWithin, oneOrAll, propertiesOf } from "../fields.ts";
 
@@ -88,7 +88,7 @@ const MERGED_APART: ReadonlySet<string> = new Set([
 ]);
 
 function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: Conflict): unknown {
-  if (KEYWORDS.get(keyword)?.holds === "number" && typeof one === "number" && typeof other === "number") {
+  if (holdingOf(keyword) === "number" && typeof one === "number" && typeof other === "number") {
     if (keyword === "multipleOf") return one % other === 0 ? one : other % one === 0 ? other : undefined;
     return /min/i.test(keyword) ? Math.max(one, other) : Math.min(one, other);
   }

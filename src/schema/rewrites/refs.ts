@@ -1,7 +1,7 @@
 import { sameValue } from "../json.ts";
 import { MAX_DEPTH, MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
 import { recursiveIn, resolveRef } from "../refs.ts";
-import { binding, KEYWORDS, mapSubschemas } from "../subschemas.ts";
+import { binding, holdingOf, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, only, without } from "./keywords.ts";
 import { lossOf, mergeSchemas } from "./merge.ts";
@@ -76,7 +76,7 @@ export const keepLocalRefs: Rewrite = {
     };
     const nameOf = (target: JsonSchema, ref: string): string => {
       const [, place] = /^#\/(\w+)\//.exec(ref) ?? [];
-      if (place !== undefined && !KEYWORDS.has(place)) places.add(place);
+      if (place !== undefined && holdingOf(place) === undefined) places.add(place);
       const name = names.get(target) ?? freeName(ref, targets);
       names.set(target, name);
       targets.set(name, target);

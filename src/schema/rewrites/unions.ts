@@ -229,13 +229,11 @@ function unionOf(node: JsonSchema): "anyOf" | "oneOf" | undefined {
 /** An object schema that accepts what fits any of them: looser than all. */
 function anyObject(objects: readonly JsonSchema[]): JsonSchema {
   if (objects.length < 2) return objects[0] ?? {};
-  const properties = new Map<string, JsonSchema | boolean>();
-  for (const object of objects) {
-    for (const [name, one] of Object.entries(propertiesOf(object))) {
-      const known = properties.get(name);
-      properties.set(name, known === undefined ? one : eitherValue(known, one));
-    }
-  }
+  const stated = objects.flatMap((object) => Object.entries(propertiesOf(object)));
+  const properties = Array.from(
+    Map.groupBy(stated, ([name]) => name),
+    ([name, all]) => [name, all.map(([, value]) => value).reduce(eitherValue)] as const,
+  );
   const required = objects.map(requiredOf).reduce((common, names) => common.filter((name) => names.includes(name)));
   const closed = objects.every((object) => object["additionalProperties"] === false);
   return {

@@ -122,18 +122,13 @@ export const withoutBooleanSchemas: Rewrite = {
   name: "withoutBooleanSchemas",
   apply(node, context) {
     let changed = loosenAround(node, context, losesForbidden);
-    const properties = propertiesOf(changed);
     const forbidden = forbiddenIn(changed);
+    if (losesForbidden(changed))
+      context.lose(`Properties that must not be there are left out: ${forbidden.join(", ")}.`);
     if (forbidden.length > 0) {
-      if (losesForbidden(changed))
-        context.lose(`Properties that must not be there are left out: ${forbidden.join(", ")}.`);
-      changed = {
-        ...changed,
-        properties: without(properties as JsonSchema, forbidden),
-        ...(changed["required"] !== undefined && {
-          required: requiredOf(changed).filter((name) => !forbidden.includes(name)),
-        }),
-      };
+      const properties = without(propertiesOf(changed), forbidden);
+      const required = requiredOf(changed).filter((name) => !forbidden.includes(name));
+      changed = { ...changed, properties, ...(changed["required"] !== undefined && { required }) };
     }
     return mapAnySubschemas(changed, (child, _, keyword) => {
       if (typeof child !== "boolean" || MAY_BE_BOOLEAN.includes(keyword)) return child;
