@@ -111,17 +111,16 @@ export function lowerSchema(
         root,
         isRoot: given === root,
         resolve: (ref) => resolveRef(root, ref),
-        lose: (message, { rule = rewrite.name, at } = {}) =>
-          lose(at === undefined ? path : (origins.get(at) ?? path), rule, message),
+        lose: (message, { rule = rewrite.name, at } = {}) => lose((at && origins.get(at)) ?? path, rule, message),
       };
       const known = (node: JsonSchema) => {
         if (!origins.has(node)) origins.set(node, path);
         return node;
       };
       const inside = (node: JsonSchema) => known(mapSubschemas(node, (child, pointer) => visit(child, path + pointer)));
-      if (rewrite.order === "root") return known(rewrite.apply(given, context));
-      if (rewrite.order === "up") return known(rewrite.apply(inside(given), context));
-      return inside(known(rewrite.apply(given, context)));
+      const { order = "down" } = rewrite;
+      const node = known(rewrite.apply(order === "up" ? inside(given) : given, context));
+      return order === "down" ? inside(node) : node;
     }
   }
 }

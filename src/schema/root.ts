@@ -18,7 +18,7 @@ export function saidOfRoot(schema: JsonSchema, keyword: string): unknown {
  */
 export function withInputRoot<S extends Schema>(schema: S): S {
   const type = saidOfRoot(schema.jsonSchema, "type");
-  const types = Array.isArray(type) ? type : [type];
+  const types = [type].flat();
   if (type === undefined || types.includes("object") || types.includes("string")) return schema;
   throw new ToolError(
     "invalid_tool",

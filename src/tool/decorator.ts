@@ -85,7 +85,7 @@ function toolsOfOne(owner: object): Tool[] {
   }
   const isStatic = typeof owner === "function";
   const constructor = isStatic ? owner : Object.getPrototypeOf(owner)?.constructor;
-  const found = typeof constructor === "function" ? decorationsOf(constructor, isStatic) : new Map();
+  const found = decorationsOf(constructor, isStatic);
   if (found.size === 0) throw nothingFound(constructor, isStatic);
   return Array.from(found.values(), (decoration) => bind(owner, constructor.name, decoration));
 }
@@ -118,8 +118,8 @@ function bind(owner: object, className: string, { key, options }: Decoration): T
 const BOUND = ["needsApproval", "approvalMessage", "undo", "toModelOutput"] as const;
 
 function nothingFound(constructor: unknown, isStatic: boolean): ToolError {
-  const name = typeof constructor === "function" && constructor.name !== "" ? constructor.name : "the object";
-  const other = typeof constructor === "function" && decorationsOf(constructor, !isStatic).size > 0;
+  const name = (typeof constructor === "function" && constructor.name) || "the object";
+  const other = decorationsOf(constructor, !isStatic).size > 0;
   const hint = isStatic
     ? `give an instance for its other methods: toolsOf(new ${name}())`
     : `give the class for its static methods: toolsOf(${name})`;

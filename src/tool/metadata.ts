@@ -26,11 +26,10 @@ export function addDecoration(owner: object, decoration: Decoration): void {
 }
 
 /** For a class and what it extends, the nearest decoration of each method. Base classes come first. */
-export function decorationsOf(constructor: object, isStatic: boolean): ReadonlyMap<string | symbol, Decoration> {
-  const nearest = new Map<string | symbol, Decoration>();
-  for (const one of lineage(constructor)) {
-    for (const decoration of ownDecorations(one, isStatic)) nearest.set(decoration.key, decoration);
-  }
+export function decorationsOf(constructor: unknown, isStatic: boolean): Map<string | symbol, Decoration> {
+  if (typeof constructor !== "function") return new Map();
+  const nearest = decorationsOf(Object.getPrototypeOf(constructor), isStatic);
+  for (const decoration of ownDecorations(constructor, isStatic)) nearest.set(decoration.key, decoration);
   return nearest;
 }
 
@@ -40,16 +39,6 @@ function ownDecorations(constructor: object, isStatic: boolean): Set<Decoration>
   if (isObjectLike(holder)) owners.push(...Reflect.ownKeys(holder).map((key) => ownValue(holder, key)));
   const found = owners.filter(isObjectLike).flatMap((owner) => byOwner.get(owner) ?? []);
   return new Set(found.filter((decoration) => decoration.isStatic === isStatic));
-}
-
-/** The class and everything it extends, the base first. */
-function lineage(constructor: object): object[] {
-  const classes: object[] = [];
-  for (let one: object | null = constructor; typeof one === "function";) {
-    classes.unshift(one);
-    one = Object.getPrototypeOf(one);
-  }
-  return classes;
 }
 
 function metadataSymbol(): symbol {
