@@ -18,7 +18,7 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
   }
 
   function guarded(alternatives: readonly unknown[]): unknown[] {
-    const all = alternatives.map((one) => partsOf(one).flatMap(constants));
+    const all = alternatives.map((one) => [...partsOf(one)].flatMap(constants));
     const seen = Map.groupBy(all.flat(), ({ name }) => name);
     return alternatives.map((one, index) => {
       // Properties with another constant in another alternative.
@@ -33,19 +33,19 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
   }
 
   /** The schemas for the same value, each once. No chain of them leads back to itself, see checkReferences(). */
-  function partsOf(schema: unknown, parts = new Set<CheckedSchema>()): CheckedSchema[] {
-    if (!isRecord(schema) || parts.has(schema)) return [...parts];
+  function partsOf(schema: unknown, parts = new Set<CheckedSchema>()): Set<CheckedSchema> {
+    if (!isRecord(schema) || parts.has(schema)) return parts;
     const target = known[String(schema["__absolute_ref__"])];
     if (target !== undefined) partsOf(target, parts);
-    if (target !== undefined && draft === "7") return [...parts]; // siblings of a $ref are ignored
+    if (target !== undefined && draft === "7") return parts; // siblings of a $ref are ignored
     parts.add(schema);
     for (const part of (schema["allOf"] as unknown[] | undefined) ?? []) partsOf(part, parts);
-    return [...parts];
+    return parts;
   }
 
   function constants({ properties, required = [] }: CheckedSchema) {
     return Object.entries(properties ?? {}).flatMap(([name, schema]) => {
-      const constant = partsOf(schema).find((part) => "const" in part || "enum" in part);
+      const constant = [...partsOf(schema)].find((part) => "const" in part || "enum" in part);
       if (constant === undefined) return [];
       const values = JSON.stringify(constant.enum ?? [constant.const]);
       return [{ name, schema, values, isRequired: required.includes(name) }];
