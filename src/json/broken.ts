@@ -152,8 +152,7 @@ class BrokenReader {
     let comma = -1; // the position of a comma, if that was the last thing read
     while (expected !== undefined) {
       this.#skipComments();
-      if (this.#at >= this.#text.length) return undefined;
-      const code = this.#text.charCodeAt(this.#at);
+      const code = this.#text.charCodeAt(this.#at); // NaN, which nothing expects, at the end of the text
       const inObject = this.#owed[this.#owed.length - 1] === CLOSE_BRACE;
 
       if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
@@ -206,7 +205,7 @@ class BrokenReader {
   }
 
   #finish(): BrokenReading | undefined {
-    if (this.#braces > 0 && this.#text.slice(this.#at).split("}").length <= this.#braces) return undefined;
+    if (this.#text.slice(this.#at).split("}").length <= this.#braces) return undefined;
     for (let at = this.#at; at < this.#text.length; at = AFTERWORD.lastIndex) {
       AFTERWORD.lastIndex = at;
       if (!AFTERWORD.test(this.#text)) return undefined;
