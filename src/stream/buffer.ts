@@ -54,7 +54,7 @@ export let appendDelta: (
   argsTextDelta: string,
 ) => CallState | undefined;
 
-/** Never written to. */
+/** Nothing is added to it. */
 const NONE: (ToolUse | ToolCallError)[] = [];
 
 /**
@@ -195,7 +195,7 @@ export class ToolBuffer {
 
   /** The next call that has ended and was not yet handed out. */
   next(): ToolUse | ToolCallError | undefined {
-    return this.#settled.length === 0 ? undefined : this.#settled.shift();
+    return this.#settled.shift();
   }
 
   /**

@@ -179,12 +179,10 @@ export class TurnReader {
     const hasFailed = turn.error !== undefined;
     // If the turn failed after its finish, that finish ended its calls: they no longer count as cut, but stay held.
     const ending = this.#ending();
-    const rest = this.#buffer.end(ending);
+    const outcomes = [...this.#held, ...this.#buffer.end(ending)].filter((outcome) => this.#stands(outcome));
     turn.finishReason = this.#neutralReason(hasFailed ? undefined : ending);
     const isCleanEnd = !hasFailed && isClean(turn.finishReason);
-    const held = this.#held.filter((outcome) => this.#stands(outcome));
-    const outcomes = held.length === 0 ? rest : inCallOrder([...held, ...rest]);
-    for (const outcome of outcomes) {
+    for (const outcome of inCallOrder(outcomes)) {
       if (outcome instanceof ToolCallError) this.#say({ type: "tool-error", error: outcome });
       else if (isCleanEnd || (!hasFailed && outcome.tool.eager)) this.#releaseUse(outcome);
       else this.#withhold(outcome);
