@@ -14,7 +14,7 @@ import { hash } from "../../src/tool/names.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isThought, mergePart } from "./parts.ts";
 import { toolName } from "./schema.ts";
-import { BUILTIN, type NativeMessage, type WirePart } from "./wire.ts";
+import { BUILTIN, REASONING, type NativeMessage, type WirePart } from "./wire.ts";
 
 export interface AssistantMessageOptions {
   /**
@@ -84,18 +84,6 @@ function fieldsOf(native: NativeMessage, names: readonly (keyof NativeMessage)[]
   for (const name of names) if (native[name] !== undefined) Object.assign(fields, { [name]: native[name] });
   return fields;
 }
-
-const REASONING = [
-  "reasoning_content",
-  "reasoning",
-  "reasoning_text",
-  "reasoning_opaque",
-  "reasoning_signature",
-  "thinking",
-  "thinking_signature",
-  "reasoning_details",
-  "thinking_blocks",
-] as const;
 
 /** What else goes back as it came. */
 const OTHERS = ["extra_content", "images", "audio"] as const;

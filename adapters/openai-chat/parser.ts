@@ -11,6 +11,10 @@ import { isThought, keepParts, mergePart, partText } from "./parts.ts";
 import { usageOf } from "./usage.ts";
 import {
   BUILTIN,
+  REASONING,
+  REASONING_PARTS,
+  REASONING_SEALS,
+  REASONING_TEXTS,
   type NativeMessage,
   type WireChoice,
   type WireError,
@@ -404,15 +408,11 @@ const THOUGHT = /^(?:<thought>)?(.*?)(?:<\/thought>(.*))?$/s;
 /** The piece after them. */
 const AFTER_THOUGHT = /^()(?:<\/thought>)?(.*)$/s;
 
-/** Servers differ in which of these they have; some have two, with the same text. */
-const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text", "thinking"] as const;
-const REASONING_SEALS = ["reasoning_opaque", "reasoning_signature", "thinking_signature"] as const;
-const REASONING_PARTS = ["reasoning_details", "thinking_blocks"] as const;
-const REASONING = new Set<string>([...REASONING_TEXTS, ...REASONING_SEALS, ...REASONING_PARTS]);
+const IS_REASONING = new Set<string>(REASONING);
 
 /** A delta has one or two fields: to look at those costs less than to ask for each that it might have. */
 function hasReasoning(delta: WireMessage): boolean {
-  for (const field in delta) if (REASONING.has(field)) return true;
+  for (const field in delta) if (IS_REASONING.has(field)) return true;
   return false;
 }
 

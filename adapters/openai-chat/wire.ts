@@ -195,3 +195,9 @@ export interface NativeMessage {
   images?: WirePart[];
   native_finish_reason?: string;
 }
+
+/** Servers differ in which of these they have; some have two, with the same text. */
+export const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text", "thinking"] as const;
+export const REASONING_SEALS = ["reasoning_opaque", "reasoning_signature", "thinking_signature"] as const;
+export const REASONING_PARTS = ["reasoning_details", "thinking_blocks"] as const;
+export const REASONING = [...REASONING_TEXTS, ...REASONING_SEALS, ...REASONING_PARTS] as const;

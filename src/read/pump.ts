@@ -81,11 +81,7 @@ export class Pump implements DecoderOptions {
       if (step.done === true) this.#end();
       // Not `instanceof`: under some test runners, bytes come from another realm.
       else if (ArrayBuffer.isView(step.value)) this.#feed(step.value);
-      else if (this.#gives === undefined) this.#takeOther(step.value);
-      // Of an event that is no JSON, `@google/genai` 3 gives the text, and goes on.
-      else if (this.#gives === "stream" && typeof step.value === "string")
-        new DataReader(this).readData(step.value, false);
-      else this.#parser.push(step.value);
+      else this.#takeOther(step.value);
     } catch (cause) {
       this.#cut(unreadable(cause));
     }
@@ -177,11 +173,16 @@ export class Pump implements DecoderOptions {
     this.#decoder.feed(bytes);
   }
 
-  /** The first piece that is not a view of bytes: an `ArrayBuffer`, text, or an event. */
+  /** What is no view of bytes: an `ArrayBuffer`, text, or an event. */
   #takeOther(piece: unknown): void {
-    if (isObject(piece) && tagOf(piece) === "ArrayBuffer") return this.#feed(piece as ArrayBuffer);
-    this.#gives = typeof piece === "string" ? "text" : "stream";
-    this.#parser.push(piece);
+    const isText = typeof piece === "string";
+    if (this.#gives === undefined) {
+      if (isObject(piece) && tagOf(piece) === "ArrayBuffer") return this.#feed(piece as ArrayBuffer);
+      this.#gives = isText ? "text" : "stream";
+    }
+    // Of an event that is no JSON, `@google/genai` 3 gives the text, and goes on.
+    if (isText && this.#gives === "stream") new DataReader(this).readData(piece, false);
+    else this.#parser.push(piece);
   }
 
   // The methods of DecoderOptions: what the decoder finds, on its way to the parser

@@ -67,7 +67,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
   const list = toolList(tools);
   if (list.length > 0 && list.every(({ mode }) => mode === "external")) {
     throw new TypeError(
-      `bullmqWorker() needs tools with a handler: of ${list.map((tool) => tool.name).join(", ")} none has execute, so every job would fail.`,
+      `bullmqWorker() needs tools with execute, not only external ones: ${list.map((tool) => tool.name).join(", ")}.`,
     );
   }
   const write = list.find(({ effect, mode }) => effect === "write" && mode === "internal");

@@ -45,7 +45,7 @@ describe("caller's mistakes", () => {
     const connection = { host: "127.0.0.1", port: 1 };
     const external = defineTool({ name: "ask", inputSchema: z.object({}) });
     expect(() => bullmqWorker([external], { connection })).toThrow(
-      /needs tools with a handler: of ask none has execute/,
+      /needs tools with execute, not only external ones: ask/,
     );
   });
 
