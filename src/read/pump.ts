@@ -34,10 +34,8 @@ export class Pump implements DecoderOptions {
   readonly #status: number | undefined;
   readonly #parser: Parser<any>;
   readonly #source: AsyncIterable<unknown>;
-  /** What a source of anything but bytes gives, judged by its first piece. */
+  /** What the source gives, judged by its first event, or piece of text. */
   #gives: Came | undefined;
-  /** The bytes held an event. */
-  #hasEvents = false;
   /** The beginning of an error response's body. */
   #refusal = "";
   #utf8: TextDecoder | undefined;
@@ -127,7 +125,7 @@ export class Pump implements DecoderOptions {
       else this.#cancel();
     }
     if (this.#status !== undefined) this.#refuse(this.#status);
-    finish(reader, this.#parser, this.#gives ?? (this.#hasEvents ? "stream" : undefined));
+    finish(reader, this.#parser, this.#gives);
   }
 
   /** An error response is reported by its status and the provider's own message, which seldom names it. */
@@ -175,11 +173,9 @@ export class Pump implements DecoderOptions {
 
   /** What is no view of bytes: an `ArrayBuffer`, text, or an event. */
   #takeOther(piece: unknown): void {
+    if (isObject(piece) && tagOf(piece) === "ArrayBuffer") return this.#feed(piece as ArrayBuffer);
     const isText = typeof piece === "string";
-    if (this.#gives === undefined) {
-      if (isObject(piece) && tagOf(piece) === "ArrayBuffer") return this.#feed(piece as ArrayBuffer);
-      this.#gives = isText ? "text" : "stream";
-    }
+    this.#gives ??= isText ? "text" : "stream";
     // Of an event that is no JSON, `@google/genai` 3 gives the text, and goes on.
     if (isText && this.#gives === "stream") new DataReader(this).readData(piece, false);
     else this.#parser.push(piece);
@@ -192,7 +188,7 @@ export class Pump implements DecoderOptions {
   }
 
   onEvent(event: unknown): void {
-    this.#hasEvents = true;
+    this.#gives ??= "stream";
     if (!this.reader.isOver) this.#parser.push(event);
   }
 

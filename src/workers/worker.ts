@@ -66,9 +66,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
   const { store, maxOutputBytes = 1024 * 1024, errorMessage } = options;
   const list = toolList(tools);
   if (list.length > 0 && list.every(({ mode }) => mode === "external")) {
-    throw new TypeError(
-      `bullmqWorker() needs tools with execute, not only external ones: ${list.map((tool) => tool.name).join(", ")}.`,
-    );
+    throw new TypeError("bullmqWorker() needs tools with execute, not only external ones.");
   }
   const write = list.find(({ effect, mode }) => effect === "write" && mode === "internal");
   if (write !== undefined && typeof store?.put !== "function") {
