@@ -4,7 +4,7 @@ import { exactly, tooDeep, tooLong, type ArgumentsFailure } from "../stream/argu
 import { badArguments } from "../stream/call-failures.ts";
 import { copyValue, TooDeep } from "../stream/copy.ts";
 import { isMarked, modelOutput, outputText } from "../stream/history.ts";
-import { resolveLimits, type Limits } from "../stream/limits.ts";
+import { resolveLimits, type GivenLimits, type Limits } from "../stream/limits.ts";
 import { useOfValue } from "../stream/validate-input.ts";
 import { isRecord } from "../schema/json.ts";
 import { saidOfRoot } from "../schema/root.ts";
@@ -30,7 +30,7 @@ export interface ServeMcpOptions {
    */
   readonly context?: ((requestContext: unknown) => Partial<ToolContext>) | undefined;
   /** Bounds on the arguments of a call. Default: those of `read()`, 16 Mi characters and 128 levels. */
-  readonly limits?: Partial<Pick<Limits, "maxArgumentsLength" | "maxDepth">> | undefined;
+  readonly limits?: Pick<GivenLimits, "maxArgumentsLength" | "maxDepth"> | undefined;
   /**
    * How large a result may be as JSON, structure and text together, in bytes; instead of a larger one the client gets
    * an error. Default 8 MB: over stdio, clients end the whole connection at a message of 8 or 10 MiB.

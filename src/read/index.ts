@@ -3,7 +3,7 @@ import { isPromise } from "../promise.ts";
 import { isObject, kindOf } from "../schema/json.ts";
 import { isResponse, openSource } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
-import type { Limits } from "../stream/limits.ts";
+import type { GivenLimits } from "../stream/limits.ts";
 import { TurnReader } from "../stream/turn.ts";
 import { checkSpelling, type OptionNames } from "../tool/option-names.ts";
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
@@ -18,7 +18,7 @@ export interface ReadOptions<T extends Tool = Tool> {
   /** The tools that were offered. Without them every tool name is accepted and no input is validated. */
   readonly tools?: ToolSource<T> | undefined;
   /** How much the stream may make us buffer. */
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: GivenLimits | undefined;
   /** Overrides every tool's own repair policy. */
   readonly repair?: RepairPolicy | undefined;
   /** The first part of every invocation id: letters, digits, `-` and `_`. Default: random. */

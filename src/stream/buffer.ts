@@ -10,13 +10,13 @@ import { isProvidersOwn, type PathPatch, type ToolChunk } from "./chunk.ts";
 import { decide } from "./decide.ts";
 import type { FinishReason } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
-import { resolveLimits, type Limits } from "./limits.ts";
+import { resolveLimits, type GivenLimits, type Limits } from "./limits.ts";
 import { bareName, goesOn, joinedName, Labels, ToolRouter, type NamedTools } from "./router.ts";
 import { runIdOf } from "./run-id.ts";
 
 export interface ToolBufferOptions {
   /** How much the stream may make us buffer. */
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: GivenLimits | undefined;
   /** Overrides every tool's own policy. */
   readonly repair?: RepairPolicy | undefined;
   /** The first part of every invocation id: letters, digits, `-` and `_`. Default: random. */

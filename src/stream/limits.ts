@@ -12,6 +12,9 @@ export interface Limits {
   readonly maxEventBytes: number;
 }
 
+/** Those that are to differ from the defaults. */
+export type GivenLimits = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
+
 const DEFAULTS: Limits = {
   maxArgumentsLength: 16 * 1024 * 1024,
   maxDepth: 128,
@@ -23,7 +26,7 @@ const DEFAULTS: Limits = {
 export const MOST_DEPTH = 1000;
 
 /** @throws TypeError for a limit that is not a positive number, or that does not exist. */
-export function resolveLimits(given: Partial<Limits> | undefined): Limits {
+export function resolveLimits(given: GivenLimits | undefined): Limits {
   if (given === undefined) return DEFAULTS;
   if (!isRecord(given)) throw new TypeError(`limits is an object, got ${kindOf(given)}.`);
   const limits: { -readonly [name in keyof Limits]: number } = { ...DEFAULTS };

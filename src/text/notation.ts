@@ -1,4 +1,4 @@
-import type { Limits } from "../stream/limits.ts";
+import type { GivenLimits, Limits } from "../stream/limits.ts";
 import type { OptionNames } from "../tool/option-names.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -96,7 +96,7 @@ export interface TextContext {
 /** How to read calls from a text. */
 export interface TextOptions {
   readonly tools?: ToolSource | undefined;
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: GivenLimits | undefined;
   /** Values that the model may refer to by name, if the notation has variables: results of earlier turns. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
   /**

@@ -43,7 +43,7 @@ export interface ToolUseInit {
 
 /** What {@link ToolUse.execute} passes on to the handler. The return value of `progress` is awaited. */
 export type GivenContext = {
-  readonly [K in keyof ToolContext]?: K extends "progress" ? (value: unknown) => unknown : ToolContext[K];
+  readonly [K in keyof ToolContext]?: (K extends "progress" ? (value: unknown) => unknown : ToolContext[K]) | undefined;
 } & {
   /** Whoever has to has approved this call, if its tool needs approval. The handler does not get it. */
   readonly approved?: boolean | undefined;

@@ -3,7 +3,7 @@ import type { GoogleModelOptions, GoogleToolChoiceOptions, GoogleToolsOptions } 
 import type { HelperTags } from "../../adapters/text-helpers/index.ts";
 import type { RescueTextCallsOptions, TextModelOptions, TextReadOptions } from "../../adapters/text-json/index.ts";
 import type { DiscoverOptions, ExecutableOptions } from "../../src/executable/index.ts";
-import type { ToolExecutorOptions, UndoOptions } from "../../src/execute/index.ts";
+import type { Decision, ExecutionContext, ToolExecutorOptions, UndoOptions } from "../../src/execute/index.ts";
 import type {
   ApprovalHandlerOptions,
   ApprovalServiceOptions,
@@ -18,6 +18,7 @@ import type {
 import type { OpenTelemetryOptions } from "../../src/execute/telemetry.ts";
 import type {
   createJsonParser,
+  GivenContext,
   ModelOptions,
   ModelRequest,
   ReadOptions,
@@ -27,14 +28,25 @@ import type {
   ToolDefinition,
   ToolOptions,
   ToolsOptions,
+  ToolUseInit,
 } from "../../src/index.ts";
 import type { McpToolsOptions, ServeMcpOptions } from "../../src/mcp/index.ts";
 import type { ProxyOptions, ReplayBehavior, ReplayOptions, ServeOptions } from "../../src/replay/index.ts";
-import type { Budgets, OrchestratorOptions, ResumeOptions, RunOptions, ToolResultInput } from "../../src/run/index.ts";
+import type {
+  Budgets,
+  OrchestratorOptions,
+  ResumeOptions,
+  RunOptions,
+  StepChange,
+  ToolResultInput,
+} from "../../src/run/index.ts";
 import type { DeleteOptions, ListOptions, PutOptions, UpdateOptions } from "../../src/store/index.ts";
 import type { RedisStoreOptions } from "../../src/store/redis.ts";
 import type { SqliteStoreOptions } from "../../src/store/sqlite.ts";
 import type { BullmqToolsOptions, BullmqWorkerOptions } from "../../src/workers/bullmq.ts";
+
+/** Without what else may be there under any name. */
+type Named<Options> = { [Name in keyof Options as string extends Name ? never : Name]: Options[Name] };
 
 /** The options that may be left out, but not be `undefined`, as an option that is passed on may be. */
 type Strict<Options> = {
@@ -50,6 +62,8 @@ const none = <_Names extends never>(): void => {};
 none<All<[ToolDefinition, ToolOptions, RegisterOptions, ToolsOptions, ReadOptions, ToolBufferOptions]>>();
 none<All<[ModelOptions, ModelRequest, Extract<ToolChoice, { names: unknown }>]>>();
 none<Strict<NonNullable<Parameters<typeof createJsonParser>[0]>>>();
+none<All<[NonNullable<ReadOptions["limits"]>, NonNullable<ServeMcpOptions["limits"]>]>>();
+none<All<[Named<GivenContext>, Named<ExecutionContext>, ToolUseInit, Decision, StepChange]>>();
 none<All<[ChatModelOptions, ChatReadOptions, ToolChoiceOptions]>>();
 none<All<[GoogleModelOptions, GoogleToolChoiceOptions, GoogleToolsOptions]>>();
 none<All<[HelperTags, RescueTextCallsOptions, TextModelOptions, TextReadOptions]>>();
@@ -64,3 +78,5 @@ none<All<[ProxyOptions, ReplayBehavior, ReplayOptions, ServeOptions]>>();
 
 // @ts-expect-error: the check would find one
 none<Strict<{ readonly a?: number }>>();
+// @ts-expect-error: there, too
+none<Strict<Named<{ readonly a?: number; readonly [name: string]: unknown }>>>();
