@@ -53,11 +53,9 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
   if (options.principal === undefined) throw new TypeError("approvalSession() needs a principal: whose session it is.");
   checkPrincipal(options.principal);
   const onError = quiet(options.onError);
+  const ended = Promise.withResolvers<void>();
   let isOver = false;
   let feed = follow(options.after);
-  let resolveEnded!: () => void;
-  const ended = new Promise<void>((resolve) => (resolveEnded = resolve));
-  endWith(feed);
 
   /** Never rejects. Events wait for capacity; answers do not, since there is one per message from the client. */
   async function send(message: ServerMessage): Promise<void> {
@@ -77,20 +75,18 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
         await send(message);
       }
     };
-    return { stop: () => stop.abort(), done: pump().catch(onError) };
-  }
-
-  function endWith(current: typeof feed): void {
-    void current.done.then(() => {
-      if (feed === current) resolveEnded();
-    });
+    const done = pump()
+      .catch(onError)
+      .then(() => {
+        if (feed.stop === stop) ended.resolve();
+      });
+    return { stop, done };
   }
 
   async function resume(seq: number): Promise<void> {
     const before = feed;
-    before.stop();
+    before.stop.abort();
     feed = follow(seq);
-    endWith(feed);
     await before.done;
   }
 
@@ -104,9 +100,9 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
     },
     async end() {
       isOver = true;
-      feed.stop();
+      feed.stop.abort();
       await feed.done;
     },
-    ended,
+    ended: ended.promise,
   };
 }
