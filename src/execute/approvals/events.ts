@@ -14,7 +14,7 @@ import type { ApprovalEvent, ApprovalRequest, SubscribeOptions } from "./types.t
 export type ApprovalEvents = ReturnType<typeof createApprovalEvents>;
 
 export function createApprovalEvents(settings: ApprovalSettings, rows: ApprovalRows) {
-  const { store, pollMs } = settings;
+  const { store, pollMs, retentionMs } = settings;
   const log = createApprovalLog(settings);
   /** What is being read for subscribers. Pages of the log: since they were last told of a change. */
   const reads = new Map<string, Promise<unknown>>();
@@ -65,7 +65,7 @@ export function createApprovalEvents(settings: ApprovalSettings, rows: ApprovalR
     const field = FIELDS[type];
     const confirmed = await rows.update(id, (now) => (now[field] === 0 ? { ...now, [field]: seq } : undefined));
     // This only frees space: if it fails, it is done another time.
-    if (rows.forgets && seq % TRIM_EVERY === 0) await log.trim(scope, isGone).catch(() => {});
+    if (retentionMs !== Infinity && seq % TRIM_EVERY === 0) await log.trim(scope, isGone).catch(() => {});
     return confirmed?.request ?? request;
   }
 

@@ -47,9 +47,6 @@ interface OpenMark extends CallId {
 export type ApprovalRows = ReturnType<typeof createApprovalRows>;
 
 export function createApprovalRows({ store, namespace, retentionMs, onError }: ApprovalSettings) {
-  /** Whether requests are deleted after a while. */
-  const forgets = retentionMs !== Infinity;
-
   /** @throws ApprovalError `invalid_approval` for an entry that this library has not written */
   async function ofCall({ runId, invocationId }: CallId): Promise<FoundRequest | undefined> {
     const entry = await store.get(keyOf({ runId, invocationId }));
@@ -132,11 +129,10 @@ export function createApprovalRows({ store, namespace, retentionMs, onError }: A
   /** A request needs no more attention. */
   async function close(request: ApprovalRequest): Promise<void> {
     const { runId, invocationId, id } = request;
-    const ttlMs = retentionMs;
-    if (ttlMs !== Infinity) {
+    if (retentionMs !== Infinity) {
       const keep = (record?: CallRecord) => (record?.requests.at(-1)?.id === id ? record : undefined);
-      await updateEntry<CallRecord>(store, keyOf(request), keep, { ttlMs });
-      await store.put(idKey(id), { runId, invocationId }, { ttlMs });
+      await updateEntry<CallRecord>(store, keyOf(request), keep, { ttlMs: retentionMs });
+      await store.put(idKey(id), { runId, invocationId }, { ttlMs: retentionMs });
     }
     await store.delete(openKey(request));
   }
@@ -210,7 +206,7 @@ export function createApprovalRows({ store, namespace, retentionMs, onError }: A
     return storeKey(namespace, "id", requestId);
   }
 
-  return { forgets, ofCall, find, findReadable, all, add, open, forget, close, update, keyOf };
+  return { ofCall, find, findReadable, all, add, open, forget, close, update, keyOf };
 }
 
 /** How many void requests of a call are kept: a tool that changes constantly must not fill the store. */
