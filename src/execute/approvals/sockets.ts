@@ -129,8 +129,7 @@ function serve(
   asked: AuthenticatedClient | Promise<401 | 403 | AuthenticatedClient>,
 ): void {
   const { maxMessageBytes = MAX_MESSAGE_BYTES, maxBufferedBytes = 1_048_576 } = options;
-  const { pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
-  const { rateLimit = DEFAULT_RATE, onError } = options;
+  const { pingMs = 30_000, closeMs = 5_000, rateLimit = DEFAULT_RATE, onError } = options;
   const limit = createRateLimit(rateLimit);
   let closing: ReturnType<typeof setTimeout> | undefined;
   let stopWatching: (() => void) | undefined;
@@ -227,8 +226,6 @@ function serve(
 
 const DRAIN_POLL_MS = 10;
 const PATIENCE_MS = 1_000;
-const DEFAULT_PING_MS = 30_000;
-const DEFAULT_CLOSE_MS = 5_000;
 
 /** https://developer.mozilla.org/docs/Web/API/WebSocket/readyState */
 const OPEN = 1;
