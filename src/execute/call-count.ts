@@ -29,8 +29,8 @@ export class CallCount {
 
   /** Whether one more would be too many, as it looks now. */
   async isFull(toolName: string, max: number, runId: string, invocationId: string): Promise<boolean> {
-    const row = (await this.#store.get<CountRow>(keyOf(runId, toolName)))?.value;
-    if (row === undefined || row.claimed.includes(invocationId) || sizeOf(row) < max) return false;
+    const row = (await this.#store.get<CountRow>(keyOf(runId, toolName)))?.value ?? NONE;
+    if (row.claimed.includes(invocationId) || sizeOf(row) < max) return false;
     return sizeOf(await this.#now(row, runId)) >= max;
   }
 
@@ -42,9 +42,9 @@ export class CallCount {
       isClaimed =
         row.claimed.includes(invocationId) || (await this.#action(runId, invocationId))?.startedAt !== undefined;
       if (isClaimed) return undefined;
-      const { started, claimed } = await this.#now(row, runId);
-      isClaimed = started + claimed.length < max;
-      return isClaimed ? { started, claimed: [...claimed, invocationId] } : undefined;
+      const now = await this.#now(row, runId);
+      isClaimed = sizeOf(now) < max;
+      return isClaimed ? { ...now, claimed: [...now.claimed, invocationId] } : undefined;
     });
     return isClaimed;
   }

@@ -54,8 +54,7 @@ export class RunHistory {
       return { decision: "deny", reason: "requirement_missing", message };
     }
     if (maxCallsPerRun === undefined) return undefined;
-    const isFull = maxCallsPerRun === 0 || (await this.#count.isFull(name, maxCallsPerRun, runId, use.invocationId));
-    return isFull ? tooMany(tool) : undefined;
+    return (await this.#count.isFull(name, maxCallsPerRun, runId, use.invocationId)) ? tooMany(tool) : undefined;
   }
 
   /** Counts the call, right before it starts. */
