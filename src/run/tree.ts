@@ -37,15 +37,16 @@ export interface ExecutionTree {
  * @param open outcomes of the last turn's calls, if others of them are open
  */
 export function treeOf(rows: readonly Row[], status: string, open?: readonly OutcomeRecord[]): ExecutionTree {
-  const runs: (TreeNode & { children: TreeNode[] })[] = [];
+  const runs: RunNode[] = [];
   /** Where the rows of each run begin. */
   const starts: number[] = [];
   for (const [index, row] of rows.entries()) {
     const run = runs.at(-1);
     if (row.kind === "input") {
-      const { runId: id, at } = row;
+      const { runId: id, at: startedAt } = row;
+      const time = { startedAt, durationMs: null };
       starts.push(index);
-      runs.push({ ...node("run", id, null, "run", "completed", at), children: [] });
+      runs.push({ id, parentId: null, kind: "run", label: "run", status: "completed", ...time, children: [] });
     } else if (row.kind === "turn" && run !== undefined) {
       run.children.push(turnNode(row, run, outcomesAt(rows, index, open)));
     }
@@ -64,42 +65,37 @@ export function treeOf(rows: readonly Row[], status: string, open?: readonly Out
   });
 }
 
-function turnNode(
-  row: TurnRow,
-  run: TreeNode & { children: TreeNode[] },
-  outcomes: readonly OutcomeRecord[],
-): TreeNode {
-  const id = row.turnId;
-  const status = row.error?.code ?? row.finishReason ?? "unknown";
+type RunNode = TreeNode & { readonly children: TreeNode[] };
+
+function turnNode(row: TurnRow, run: RunNode, outcomes: readonly OutcomeRecord[]): TreeNode {
   const byCall = new Map(outcomes.map((outcome) => [outcome.invocationId, outcome]));
   return {
-    ...node("turn", id, run.id, `turn ${run.children.length + 1}`, status, row.at, row.durationMs),
+    id: row.turnId,
+    parentId: run.id,
+    kind: "turn",
+    label: `turn ${run.children.length + 1}`,
+    status: row.error?.code ?? row.finishReason ?? "unknown",
+    startedAt: row.at,
+    durationMs: row.durationMs,
+    children: row.calls.map((call) => callNode(call, row, byCall.get(call.invocationId))),
     ...detailOf(row.text || row.error?.message),
-    children: row.calls.map((call) => callNode(call, id, row, byCall.get(call.invocationId))),
   };
 }
 
-function callNode(call: CallRecord, parentId: string, row: TurnRow, outcome: OutcomeRecord | undefined): TreeNode {
-  const label = `${call.name ?? "?"}${call.mode === "external" ? " (external)" : ""}`;
+function callNode(call: CallRecord, row: TurnRow, outcome: OutcomeRecord | undefined): TreeNode {
+  const isExternal = call.mode === "external";
   const startedAt = row.at + row.durationMs;
-  const durationMs = outcome?.durationMs ?? (call.mode === "external" && outcome ? outcome.at - startedAt : null);
   return {
-    ...node("call", call.invocationId, parentId, label, outcome?.status ?? "open", startedAt, durationMs),
-    ...detailOf(outcome?.message),
+    id: call.invocationId,
+    parentId: row.turnId,
+    kind: "call",
+    label: `${call.name ?? "?"}${isExternal ? " (external)" : ""}`,
+    status: outcome?.status ?? "open",
+    startedAt,
+    durationMs: outcome?.durationMs ?? (isExternal && outcome ? outcome.at - startedAt : null),
     children: [],
+    ...detailOf(outcome?.message),
   };
-}
-
-function node(
-  kind: TreeNode["kind"],
-  id: string,
-  parentId: string | null,
-  label: string,
-  status: string,
-  startedAt: number,
-  durationMs: number | null = null,
-): TreeNode {
-  return { id, parentId, kind, label, status, startedAt, durationMs, children: [] };
 }
 
 function detailOf(text: string | undefined): { detail?: string } {
