@@ -34,11 +34,7 @@ export function partition(calls: readonly CallRecord[], isThrough: (call: CallRe
  * A call that needs an earlier call's result has `metadata.dependent: true` (set by notations in which calls can refer
  * to each other): it starts a new group.
  */
-export function isDependent({
-  metadata,
-}: {
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-}): boolean {
+export function isDependent({ metadata }: Pick<CallRecord, "metadata">): boolean {
   return metadata?.["dependent"] === true;
 }
 
@@ -58,7 +54,8 @@ export function recordsOf(calls: readonly ToolCall[], errors: ReadonlyMap<string
 function recordOf(call: ToolCall, outcome: ToolUse | ToolCallError, batch: number): CallRecord {
   const { invocationId, id, name, argsText, turnIndex, position, metadata } = call;
   // A call that refers to others has no deadline yet, since nobody knows when it will start.
-  const base = { invocationId, id, name, argsText, turnIndex, position, batch, ...kept(metadata) };
+  const kept = Object.keys(metadata).length > 0 && { metadata };
+  const base = { invocationId, id, name, argsText, turnIndex, position, batch, ...kept };
   if (outcome instanceof ToolUse) return { ...base, ...executable(outcome, !isDependent(call)) };
   const { code, message } = outcome;
   const error = { code, message: `${message}${expected(call, outcome)}` };
@@ -102,8 +99,4 @@ function shown(input: unknown): { input?: unknown } {
   } catch {
     return {};
   }
-}
-
-function kept(metadata: Readonly<Record<string, unknown>>): { metadata?: Readonly<Record<string, unknown>> } {
-  return Object.keys(metadata).length === 0 ? {} : { metadata };
 }

@@ -68,7 +68,8 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
     request.onExternal(use);
     if (isDependent(use)) continue;
     held.told(use);
-    await emit({ type: "external_tool_detected", call: callOf(use), released });
+    const call = pendingCall({ ...use, ...executable(use) });
+    await emit({ type: "external_tool_detected", call, released });
   }
   const { turn } = stream;
   const requestId = stream.response?.requestId;
@@ -235,8 +236,4 @@ function tokensOf({ inputTokens, outputTokens, totalTokens }: NonNullable<Turn["
 function countOf(count: number | undefined): number {
   // Sums of these stay finite, as stores want them.
   return count !== undefined && Number.isFinite(count) && count > 0 ? Math.min(count, Number.MAX_SAFE_INTEGER) : 0;
-}
-
-function callOf(use: ToolUse) {
-  return pendingCall({ ...use, ...executable(use) });
 }
