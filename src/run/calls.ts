@@ -83,7 +83,7 @@ export function resolved(call: CallRecord, use: ToolUse, settled: Iterable<Settl
 /** A call that cannot be executed, as the model is told. */
 export function invalidCall(call: CallRecord): Settled {
   const { code, message } = call.error!;
-  return failure(call, isBegun(call) ? "unknown" : "invalid", code as ToolErrorCode, message);
+  return failure(call, isBegun(call) ? "unknown" : "invalid", code, message);
 }
 
 /** An abandoned call: nothing was executed, and nothing will be. */

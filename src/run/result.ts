@@ -1,4 +1,4 @@
-import { ToolError, type ToolErrorCode } from "../errors.ts";
+import { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import { Answers, type Answer } from "./answers.ts";
 import { failedAnswer, invalidCall } from "./calls.ts";
@@ -46,7 +46,7 @@ export async function storedStop(deps: RunDeps, stored: RunState): Promise<Stop>
   const stands = await openOf(deps, stored);
   if (status === "error") {
     const { code, message } = error!; // checked by `readHead()`
-    return { ...stands, status, error: new ToolError(code as ToolErrorCode, message) };
+    return { ...stands, status, error: new ToolError(code, message) };
   }
   if (status !== "running") return { ...stands, status };
   if (stands.external.length > 0) return { ...stands, status: "awaiting_tool_results" };
