@@ -1,6 +1,7 @@
 import canonicalize from "canonicalize";
 import { messageOf, ToolError } from "../errors.ts";
 import { isPlainObject, jsonIn } from "../json/index.ts";
+import { getOwn } from "../schema/json.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { bytesOf } from "./forms.ts";
@@ -174,10 +175,6 @@ function text(value: string, budget: Budget): string {
 }
 
 const MARK = "\u{F0000}";
-
-function getOwn(value: object, key: string): unknown {
-  return (value as Record<string, unknown>)[key];
-}
 
 /** Metadata may hold anything; parts without a digest could not be shown to a person either, and are left out. */
 function jsonPart(metadata: Readonly<Record<string, unknown>>): unknown {
