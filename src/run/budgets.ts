@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { aboveZero } from "../tool/option-names.ts";
 
 /** Limits of one `run()`; each `resume()` after one was reached grants as much again. All optional. */
 export interface Budgets {
@@ -89,7 +90,6 @@ export function checkLimits(limits: Limits): void {
   for (const [name, value] of Object.entries(limits)) {
     if (!NAMES.has(name))
       throw new TypeError(`budgets have no ${name}: there are maxCalls, maxTokens and maxActiveMs.`);
-    if (value === undefined) continue;
-    if (typeof value !== "number" || !(value > 0)) throw new TypeError(`${name} is a number above 0, got ${value}.`);
+    if (value !== undefined) aboveZero(name, value);
   }
 }
