@@ -20,6 +20,7 @@ import {
   keepKeywords,
   listedNamesToProperties,
   nullableKeyword,
+  nullableToType,
   oneOfToAnyOf,
   openObjects,
   requireDeclared,
@@ -58,6 +59,7 @@ const jsonSchemaDialect: readonly Rewrite[] = describedSchema();
 const schemaDialect: readonly Rewrite[] = [
   // First: what it inlines may come from a place that holds no schemas, such as the `components` of OpenAPI.
   inlineRefs,
+  nullableToType,
   tuplesToArrays,
   listedNamesToProperties,
   withoutBooleanSchemas,

@@ -611,6 +611,18 @@ const rows: Readonly<Record<string, Row>> = {
     },
   ),
 
+  // The list counts: https://github.com/OAI/OpenAPI-Specification/blob/main/proposals/2019-10-31-Clarify-Nullable.md
+  "null in no enum, where OpenAPI 3.0 has it beside": property(
+    { type: "string", nullable: true, enum: ["a"] },
+    {
+      ...each(
+        ["openai plain", "openai strict", "anthropic plain", "anthropic strict", "google json-schema", "cohere strict"],
+        { type: "string", enum: ["a"] },
+      ),
+      "google schema": { type: "string", enum: ["a"], format: "enum" },
+    },
+  ),
+
   "what no dialect knows": property(
     { type: "string", enum: ["a"], enumDescriptions: ["The first."], "x-order": 1 },
     {
