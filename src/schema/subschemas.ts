@@ -81,12 +81,11 @@ export function mapAnySubschemas(
   change: (child: JsonSchema | boolean, pointer: string, keyword: string) => JsonSchema | boolean,
 ): JsonSchema {
   return mapContent(node, (value, keyword) => {
-    const holds = holdingOf(keyword);
+    if (!holdsSchemas(keyword)) return value;
     const child = (given: unknown, step = "") =>
       isSchema(given) ? change(given, `/${keyword}${step}`, keyword) : given;
-    if (holds === "schema" && !Array.isArray(value)) return child(value);
-    if (!holdsSchemas(keyword) || !isObject(value)) return value;
-    return mapContent(value, (one, key) => child(one, `/${encodeToken(String(key))}`));
+    if (holdingOf(keyword) === "schema" && !Array.isArray(value)) return child(value);
+    return isObject(value) ? mapContent(value, (one, key) => child(one, `/${encodeToken(String(key))}`)) : value;
   });
 }
 

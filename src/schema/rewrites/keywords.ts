@@ -155,9 +155,11 @@ function isEmpty(value: unknown): boolean {
 
 /** A node without some of its keywords; the same object if it has none of them. */
 export function without(node: JsonSchema, keywords: readonly string[]): JsonSchema {
-  const all = Object.keys(node);
-  const left = all.filter((keyword) => !keywords.includes(keyword));
-  return left.length === all.length ? node : only(node, left);
+  if (!keywords.some((keyword) => Object.hasOwn(node, keyword))) return node;
+  return only(
+    node,
+    Object.keys(node).filter((keyword) => !keywords.includes(keyword)),
+  );
 }
 
 /** Those of the keywords that a node has, in the order given. */
