@@ -60,8 +60,7 @@ class BodyDecoder extends DataReader implements Decoder {
   #body: Body | undefined;
   format: "sse" | "json" | undefined;
   readonly #maxEventBytes: number;
-  #start: Uint8Array = NOTHING; // bytes that may turn out to be a byte order mark
-  #bomPassed = false;
+  #start: Uint8Array | undefined = NOTHING; // bytes that may turn out to be a byte order mark, while there may be one
   #offset = 0; // of the first event: bytes passed over before it
 
   constructor(options: DecoderOptions) {
@@ -83,14 +82,15 @@ class BodyDecoder extends DataReader implements Decoder {
 
   /** The bytes after the byte order mark; `undefined` while there may still be one. */
   #afterByteOrderMark(bytes: Uint8Array): Uint8Array | undefined {
-    if (this.#bomPassed) return bytes;
-    const known = this.#start.length === 0 ? bytes : concat(this.#start, bytes);
+    const start = this.#start;
+    if (start === undefined) return bytes;
+    const known = start.length === 0 ? bytes : concat(start, bytes);
     const isBom = BOM.every((byte, i) => i >= known.length || known[i] === byte);
     if (isBom && known.length < BOM.length) {
       this.#start = new Uint8Array(known);
       return undefined;
     }
-    this.#bomPassed = true;
+    this.#start = undefined;
     if (isBom) this.#offset = BOM.length;
     return isBom ? known.subarray(BOM.length) : known;
   }
@@ -101,20 +101,9 @@ class BodyDecoder extends DataReader implements Decoder {
     if (first === -1) return;
     const isJson = JSON_STARTS.includes(bytes[first]!);
     this.format = isJson ? "json" : "sse";
-    this.#body = isJson ? this.#openJson() : this.#openSse();
+    this.#body = isJson
+      ? createJsonValues(this, this.#maxEventBytes, this.#offset)
+      : new SseBody(this, this.#maxEventBytes, this.#offset);
     this.#body.feed(bytes.subarray(first));
-  }
-
-  #openJson(): Body {
-    return createJsonValues({
-      onValue: (text) => void this.readData(text, false),
-      onError: (error) => this.fail(error),
-      maxEventBytes: this.#maxEventBytes,
-      offset: this.#offset,
-    });
-  }
-
-  #openSse(): SseBody {
-    return new SseBody(this, this.#maxEventBytes, this.#offset);
   }
 }

@@ -1,5 +1,5 @@
-import type { ToolError } from "../errors.ts";
 import { GrowingText } from "../json/growing-text.ts";
+import type { DataReader } from "./data.ts";
 import { invalidUtf8Error, notJsonError, tooLargeError } from "./errors.ts";
 import { Utf8Stream } from "./utf8.ts";
 
@@ -12,27 +12,22 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
 
-export interface JsonValuesOptions {
-  /** The text of one value. A bare number or word that ends with the stream may be cut, and is not delivered. */
-  onValue(text: string): void;
-  /** `invalid_event` or `event_too_large`: ignore whatever comes after it. */
-  onError(error: ToolError): void;
-  readonly maxEventBytes: number;
-  /** Position of the first byte in the whole body, for messages. */
-  readonly offset: number;
-}
-
 /**
  * JSON values one after the other: one per line, with nothing between them, or over many lines.
  * An array at the root is not a value but a list of them, and its elements are delivered as they are closed.
- * Only finds where a value ends, by brackets and quotes; whether it is JSON is for its reader to say.
+ * Only finds where a value ends, by brackets and quotes; whether it is JSON is for its reader to say. A bare number or
+ * word that ends with the stream may be cut, and is not delivered.
+ *
+ * @param offset of the first byte of the chunk in the whole body, for messages
  */
-export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint8Array): void } {
-  const { onValue, onError, maxEventBytes } = options;
+export function createJsonValues(
+  data: DataReader,
+  maxEventBytes: number,
+  offset: number,
+): { feed(bytes: Uint8Array): void } {
   const utf8 = new Utf8Stream();
   const kept = new GrowingText(); // the open value, as far as it came before this chunk
   let keptBytes = 0;
-  let offset = options.offset; // of the first byte of the chunk
   let inList = false;
   let open = false; // inside a value
   let depth = 0; // of the open value's brackets
@@ -41,7 +36,7 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
 
   function feed(bytes: Uint8Array): void {
     read(utf8.decode(bytes));
-    if (utf8.invalidAt !== undefined) onError(invalidUtf8Error(offset + utf8.invalidAt));
+    if (utf8.invalidAt !== undefined) data.fail(invalidUtf8Error(offset + utf8.invalidAt));
     offset += bytes.length;
   }
 
@@ -54,23 +49,23 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
         else if (code === BACKSLASH) escaped = true;
         else if (code === QUOTE) {
           inString = false;
-          if (depth === 0) onValue(close(text.slice(start, i + 1)));
+          if (depth === 0) deliver(text.slice(start, i + 1));
         } else if (code < SPACE) {
           // a line end, say: the rest of this line is lost
-          return onError(notJsonError(close(text.slice(start, i)), "a line ends inside a string"));
+          return data.fail(notJsonError(close(text.slice(start, i)), "a line ends inside a string"));
         }
       } else if (depth > 0) {
         if (code === QUOTE) inString = true;
         else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
         else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
           depth--;
-          if (depth === 0) onValue(close(text.slice(start, i + 1)));
+          if (depth === 0) deliver(text.slice(start, i + 1));
         }
       } else {
         if (open) {
           // a bare number or word lasts until something else begins
           if (!endsWord(code)) continue;
-          onValue(close(text.slice(start, i)));
+          deliver(text.slice(start, i));
         }
         if (isBetween(code)) continue;
         start = i;
@@ -98,8 +93,13 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
 
   function keep(text: string): void {
     keptBytes += utf8.bytesIn(text);
-    if (keptBytes > maxEventBytes) onError(tooLargeError(maxEventBytes));
+    if (keptBytes > maxEventBytes) data.fail(tooLargeError(maxEventBytes));
     else kept.append(text);
+  }
+
+  /** @param text the end of the value */
+  function deliver(text: string): void {
+    data.readData(close(text), false);
   }
 
   /** The whole value, which ends with this text. */

@@ -61,7 +61,6 @@ export type Slot = (typeof SLOT)[keyof typeof SLOT];
 /** How to copy a container. */
 export interface Model {
   readonly original: Container;
-  readonly isArray: boolean;
   /** The containers and slots inside it. */
   readonly members: readonly Member[];
 }

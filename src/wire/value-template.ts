@@ -50,7 +50,7 @@ function modelOf(original: Container, paths: readonly EventPath[], depth: number
       if (typeof value === "string") original[key] = ""; // not kept
     }
   }
-  return { original, isArray, members };
+  return { original, members };
 }
 
 /** The event that has just fitted a template without a delta. Created fresh each time, sharing nothing. */
@@ -59,8 +59,8 @@ export function valueIn({ model }: Template): unknown {
 }
 
 /** A fresh value: copies of all containers, with the slots' values in their places. */
-function copy({ original, isArray, members }: Model): Container {
-  const made = (isArray ? (original as unknown as unknown[]).slice() : Object.assign({}, original)) as Container;
+function copy({ original, members }: Model): Container {
+  const made = (Array.isArray(original) ? original.slice() : Object.assign({}, original)) as Container;
   for (let i = 0; i < members.length; i++) {
     const { key, model, slot } = members[i]!;
     made[key] = model === undefined ? valueOf(slot) : copy(model);
