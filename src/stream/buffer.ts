@@ -169,7 +169,7 @@ export class ToolBuffer {
     if (bare !== undefined) state.args.note("name", given, bare);
     // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
     // A chunk for a call that began earlier proves nothing: calls may be interleaved.
-    if (before !== undefined && before !== state && isOpen(before) && before.mayBeClosed) {
+    if (before !== undefined && before !== state && isOpen(before)) {
       const { args, ended } = before;
       const isOver = ended || (this.#states.length > opened && args.isClosed && !args.isPlaceholder && !args.isPatched);
       // A call without a name waits for one.

@@ -44,7 +44,7 @@ export class ToolRouter {
     if (routes.open !== undefined && goesOn(routes.open, chunk)) return routes.open;
     const id = chunk.id || undefined;
     const { callIndex } = chunk;
-    const byIndex = callIndex === undefined ? undefined : routes.byIndex.get(callIndex);
+    const byIndex = routes.byIndex.get(callIndex);
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
     if (bound !== undefined && !sharesId(bound, unnamed(routes, byIndex, chunk), chunk)) {
       // One id for two parallel calls: the second has its own index and name.
@@ -55,7 +55,7 @@ export class ToolRouter {
     if (isResultAlone(chunk)) return undefined;
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
     if (open === undefined) {
-      const before = chunk.name ? undefined : unnamed(routes, byIndex, chunk);
+      const before = unnamed(routes, byIndex, chunk);
       return before?.isNamedAgain === true ? this.#openAfter(before, routes, chunk) : this.#open(routes, chunk);
     }
     if (this.#begins(open, chunk)) return this.#openAfter(open, routes, chunk);
@@ -70,7 +70,7 @@ export class ToolRouter {
   /** {@link route} for a chunk with only an index: the call that has it, if the chunk can only continue that one. */
   goOn(turnIndex: number, callIndex: number | undefined): CallState | undefined {
     const routes = this.#last;
-    if (routes === undefined || routes.turnIndex !== turnIndex || callIndex === undefined) return undefined;
+    if (routes === undefined || routes.turnIndex !== turnIndex) return undefined;
     const bound = routes.byIndex.get(callIndex);
     if (bound === undefined || bound.mayBeClosed || bound.isNamedAgain) return undefined;
     return (routes.open = bound);
@@ -198,13 +198,13 @@ interface TurnRoutes {
   idAlone: string | undefined;
 }
 
-/** A map of calls that allocates nothing for the first one: most turns have no other. */
+/** A map of calls that allocates nothing for the first one: most turns have no other. Nothing is without a label. */
 export class Labels<Label, Call = CallState> {
   #first: Label | undefined;
   #call: Call | undefined;
-  #others: Map<Label, Call> | undefined;
+  #others: Map<Label | undefined, Call> | undefined;
 
-  get(label: Label): Call | undefined {
+  get(label: Label | undefined): Call | undefined {
     return label === this.#first ? this.#call : this.#others?.get(label);
   }
 
@@ -250,7 +250,7 @@ function awaitsId(routes: TurnRoutes, byIndex: CallState | undefined, chunk: Too
 
 /** The call of a chunk if its id is left aside. */
 function unnamed({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
-  if (byIndex !== undefined || chunk.callIndex !== undefined) return byIndex;
+  if (chunk.callIndex !== undefined) return byIndex;
   return !chunk.name || (open !== undefined && isHeadOf(open, chunk)) ? open : undefined;
 }
 
