@@ -147,7 +147,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     }
     onSkipped?.({
       ...answered,
-      reason: isOurs ? "only successful responses are recorded" : `it is not a ${wire!.name} request`,
+      reason: isOurs ? "only successful responses are recorded" : `it is not a request of ${wire!.name}`,
     });
     keep(undefined); // it must not hold up the requests after it until it ends
     await pass(upstream.body, response);

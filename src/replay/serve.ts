@@ -148,7 +148,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
       requests.shift();
 
     const kind = wire.endpoint.match({ method, path, query: searchParams, body });
-    if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is not a ${wire.name} request.`);
+    if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is not a request of ${wire.name}.`);
     const count = (asked.get(fixture) ?? 0) + 1;
     asked.set(fixture, count);
     const how = behaviorFor(behavior?.[fixture] ?? found.behavior, count);

@@ -207,7 +207,7 @@ describe("the recording proxy", () => {
     expect(await (await post(`${proxy.url}/v1/write`, { stream: true })).text()).toBe(streamBody);
     await proxy.close();
     expect(kept).toEqual([]);
-    const reason = "it is not a paper request";
+    const reason = "it is not a request of paper";
     expect(onSkipped.mock.calls).toEqual([[{ method: "POST", path: "/v1/write", status: 200, reason }]]);
   });
 

@@ -130,7 +130,7 @@ describe("the replay server", () => {
       {},
       { type: "error", error: { status: 404, message: expect.stringContaining("both, streamed, whole") } },
     ],
-    ["/paper/both/v2/write", {}, { error: { message: "POST /v2/write is not a paper request." } }],
+    ["/paper/both/v2/write", {}, { error: { message: "POST /v2/write is not a request of paper." } }],
     [
       "/paper/streamed/v1/write",
       {},
