@@ -148,7 +148,8 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
       requests.shift();
 
     const kind = wire.endpoint.match({ method, path, query: searchParams, body });
-    if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is not a request of ${wire.name}.`);
+    if (kind === undefined)
+      return sendError(response, wire, 404, `${method} ${path} is not a request of ${wire.name}.`);
     const count = (asked.get(fixture) ?? 0) + 1;
     asked.set(fixture, count);
     const how = behaviorFor(behavior?.[fixture] ?? found.behavior, count);
@@ -225,6 +226,9 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const names = await fixtures.names(wireName);
     // The folder may not be the intended one: relative, or one level too deep.
     const where = directory === undefined ? "" : ` in ${resolve(directory)}`;
+    if (names.includes(caseName)) {
+      return `The case "${caseName}" of ${wireName}${where} has no recording: a file stream.sse, .ndjson or .json.`;
+    }
     return `There is no case "${bounded(caseName)}" of ${wireName}${where}. There are ${list(names)}.`;
   }
 

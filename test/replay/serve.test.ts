@@ -547,6 +547,18 @@ describe("fixtures in a directory", () => {
     ]);
   });
 
+  it("that hold no file of the right name are told as such", async () => {
+    const fixtures = await directory();
+    await mkdir(join(fixtures, "paper/misnamed"));
+    await writeFile(join(fixtures, "paper/misnamed/call.sse"), streamBody);
+    const server = await serve({ fixtures });
+    const response = await post(`${server.url}/paper/misnamed/v1/write`, { stream: true });
+    expect([response.status, await response.text()]).toEqual([
+      404,
+      expect.stringContaining(`of paper in ${fixtures} has no recording: a file stream.sse, .ndjson or .json.`),
+    ]);
+  });
+
   it("are missed at once if there is no such folder", async () => {
     const missing = join(process.cwd(), "no/such/folder");
     await expect(serve({ fixtures: "no/such/folder" })).rejects.toThrow(
