@@ -26,7 +26,8 @@ export function checkDelayMs(name: string, ms: number): void {
  * process was busy, or stopped in a debugger, what is waited for may have come in time.
  */
 export function startTimer(ms: number, work: () => void): () => void {
-  let timer = setTimeout(() => (timer = setTimeout(work)), ms);
+  // A delay of 0, since fake timers may take none for NaN: those of node:test then find no timer behind it.
+  let timer = setTimeout(() => (timer = setTimeout(work, 0)), ms);
   return () => clearTimeout(timer);
 }
 
