@@ -64,8 +64,7 @@ export function checkRunId(taker: string, runId: unknown): void {
 /** @throws TypeError */
 export function checkAfter(after: unknown): void {
   if (typeof after === "number" && after >= 0) return;
-  const got = typeof after === "string" ? JSON.stringify(after) : String(after);
-  throw new TypeError(`after is the number of an event, or 0; got ${got}.`);
+  throw new TypeError(`after is the number of an event, or 0; got ${JSON.stringify(after)}.`);
 }
 
 /** @throws TypeError */
