@@ -7,6 +7,7 @@ import {
   type QueueEventsListener,
   type RedisOptions,
 } from "bullmq";
+import { quietly } from "../execute/quietly.ts";
 import { settlesWithin } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 
@@ -53,7 +54,7 @@ export function placeOf<Options extends BullmqPlace>(options: Options, who: stri
       connection: isClient(connection) ? sharedClient(connection, who) : ending,
       ...(prefix !== undefined && { prefix }),
     },
-    onError: (error: Error) => onError?.(error),
+    onError: (error: Error) => void quietly(() => onError?.(error)),
     end: () => void (isEnded = true),
   };
 }

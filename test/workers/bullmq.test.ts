@@ -57,6 +57,24 @@ describe("caller's mistakes", () => {
     const connection = { host: "127.0.0.1", port: 1 };
     expect(() => bullmqTools([read], { connection, pollMs: 0 })).toThrow(/pollMs is 0/);
   });
+
+  it("an onError that fails, at once or later, ends no process", async () => {
+    const ended = vi.fn();
+    process.on("unhandledRejection", ended).on("uncaughtException", ended);
+    const failing = vi.fn((): void => {
+      throw new Error("log down");
+    });
+    const connection = { host: "127.0.0.1", port: 1 };
+    const workers = [failing, async () => failing()].map((onError) => bullmqWorker([read], { connection, onError }));
+    try {
+      await soon(() => expect(failing.mock.calls.length).toBeGreaterThan(3));
+      await wait(10);
+      expect(ended).not.toHaveBeenCalled();
+    } finally {
+      await Promise.all(workers.map(({ close }) => close()));
+      process.off("unhandledRejection", ended).off("uncaughtException", ended);
+    }
+  });
 });
 
 const folder = sharedTemporary();
