@@ -1,4 +1,5 @@
 import type { Outcome } from "./outcome.ts";
+import { unlessItThrows } from "./quietly.ts";
 import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
 /** The spans of one call, one after the other. Errors of the telemetry are ignored. */
@@ -17,32 +18,19 @@ export class CallSpan {
 
   /** @param after the span before the wait */
   begin(call: TelemetryCall, after: TraceLink | undefined): void {
-    if (this.#telemetry === undefined || this.#span !== undefined) return;
-    try {
-      this.#span = this.#telemetry.begin(call, after);
-    } catch {
-      // Then there is none.
-    }
+    this.#span ??= unlessItThrows(() => this.#telemetry?.begin(call, after));
   }
 
   /** Runs the handler inside the span: exactly once, even if the telemetry fails before or after. */
   run<T>(handler: () => T): T {
     let answer: { readonly value: T } | undefined;
     const once = () => (answer ??= { value: handler() });
-    try {
-      this.#span?.run(once);
-    } catch {
-      // It has run, or does below.
-    }
+    unlessItThrows(() => this.#span?.run(once));
     return once().value;
   }
 
   end(outcome: Outcome, durationMs?: number): void {
-    try {
-      this.#span?.end(outcome, durationMs);
-    } catch {
-      // It is over in any case.
-    }
+    unlessItThrows(() => this.#span?.end(outcome, durationMs));
     this.#span = undefined;
   }
 }

@@ -4,6 +4,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
 import { hush } from "./hush.ts";
 import type { ActionInfo } from "./info.ts";
+import { unlessItThrows } from "./quietly.ts";
 import { snapshot } from "./snapshot.ts";
 
 /** A policy's answer for one call. Made by {@link allow}, {@link deny} and {@link ask}. */
@@ -125,13 +126,9 @@ function isVerdict(value: unknown): value is Verdict {
 
 /** What the person is asked. The input is shown next to it in any case. */
 function questionOf({ approvalMessage }: Tool, input: unknown): string | undefined {
-  try {
-    const message: unknown = typeof approvalMessage === "function" ? approvalMessage(input) : approvalMessage;
-    if (typeof message === "string" && message !== "") return message;
-    hush(message);
-    return undefined;
-  } catch {
-    // Fall back to the default question.
-    return undefined;
-  }
+  const message: unknown =
+    typeof approvalMessage === "function" ? unlessItThrows(() => approvalMessage(input)) : approvalMessage;
+  if (typeof message === "string" && message !== "") return message;
+  hush(message);
+  return undefined; // the default question
 }

@@ -1,3 +1,5 @@
+import { unlessItThrows } from "./quietly.ts";
+
 /**
  * Marks the promises in a discarded value as handled: one that a handler forgot to await, and that rejects later, would
  * crash the process (https://nodejs.org/api/cli.html#--unhandled-rejectionsmode). Only native promises are reported that
@@ -9,6 +11,7 @@ export function hush(value: unknown): void {
   for (const object of found) {
     if (found.size > MAX_VALUES) return;
     if (typeof object !== "object" || object === null || ArrayBuffer.isView(object)) continue;
+    // Getters may throw, and so may any operation on a proxy.
     unlessItThrows(() => {
       if (object instanceof Promise) void Promise.prototype.then.call(object, undefined, () => {});
       if (object instanceof Map) for (const entry of MAP.call(object)) found.add(entry);
@@ -17,15 +20,6 @@ export function hush(value: unknown): void {
     for (const key of unlessItThrows(() => Object.keys(object)) ?? []) {
       found.add(unlessItThrows(() => (object as Record<string, unknown>)[key]));
     }
-  }
-}
-
-/** Getters may throw, and so may any operation on a proxy. */
-function unlessItThrows<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
   }
 }
 

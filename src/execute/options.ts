@@ -11,6 +11,7 @@ import type { RunHistory } from "./history.ts";
 import { hush } from "./hush.ts";
 import type { KnownTools } from "./known-tools.ts";
 import type { Ledger } from "./ledger.ts";
+import { unlessItThrows } from "./quietly.ts";
 import type { EndedCall } from "./running.ts";
 import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";
@@ -118,13 +119,9 @@ export function settingsOf(options: ToolExecutorOptions) {
 /** What is told of a handler's error: if the application's function fails, or gives no text, the default. */
 export function toldOf(given: ToolExecutorOptions["errorMessage"]) {
   return (error: unknown, tool: Tool | undefined): string => {
-    try {
-      const message: unknown = tool === undefined ? undefined : given?.(error, tool);
-      if (typeof message === "string") return message;
-      hush(message);
-    } catch {
-      // See above.
-    }
+    const message: unknown = tool && unlessItThrows(() => given?.(error, tool));
+    if (typeof message === "string") return message;
+    hush(message);
     return safeMessage(error);
   };
 }

@@ -6,3 +6,12 @@ export async function quietly(work: () => unknown): Promise<void> {
     // See above.
   }
 }
+
+/** The answer to `look()`; `undefined` if it throws. */
+export function unlessItThrows<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
+}

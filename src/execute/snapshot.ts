@@ -1,5 +1,6 @@
 import { setOwn } from "../schema/json.ts";
 import { isPlainObject } from "../json/index.ts";
+import { unlessItThrows } from "./quietly.ts";
 
 /**
  * A copy that nobody else can change, so that what was judged and shown is what runs. Plain objects, arrays, dates,
@@ -7,11 +8,7 @@ import { isPlainObject } from "../json/index.ts";
  * and so is what cannot be copied (it contains itself, a getter throws), which has no digest either and will not run.
  */
 export function snapshot<T>(value: T): T {
-  try {
-    return copy(value, 0) as T;
-  } catch {
-    return value;
-  }
+  return (unlessItThrows(() => copy(value, 0)) ?? value) as T;
 }
 
 /** The depth limit of digests. */

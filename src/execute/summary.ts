@@ -1,5 +1,6 @@
 import { cut } from "../errors.ts";
 import { jsonForm } from "./forms.ts";
+import { unlessItThrows } from "./quietly.ts";
 
 /**
  * Replaces what must not be seen in events and logs: called for every value from the root down; its return value is
@@ -16,13 +17,10 @@ const MAX_DEPTH = 8;
 
 /** A value as short JSON text, redacted, without control characters. Never throws and never takes long. */
 export function summaryOf(kind: "input" | "output" | "progress", value: unknown, redact: Redact | undefined): string {
-  try {
-    const budget = { values: MAX_VALUES };
-    return cut(printable(JSON.stringify(shorten([kind], value, redact, budget)) ?? "null"), MAX_LENGTH);
-  } catch {
-    // If redaction fails, show nothing.
-    return '"[not shown]"';
-  }
+  const budget = { values: MAX_VALUES };
+  // If redaction fails, show nothing.
+  const text = unlessItThrows(() => JSON.stringify(shorten([kind], value, redact, budget)) ?? "null");
+  return cut(printable(text ?? '"[not shown]"'), MAX_LENGTH);
 }
 
 /** A whole value with every part as `redact` shows it. */

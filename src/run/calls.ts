@@ -1,6 +1,7 @@
 import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
 import { orderedText } from "../json/index.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
+import { unlessItThrows } from "../execute/quietly.ts";
 import type { Model } from "../model.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { decideWhole } from "../stream/decide.ts";
@@ -152,9 +153,5 @@ function placeholder(name: string, known?: Tool): Tool {
 }
 
 function isSameJson(value: unknown, json: unknown): boolean {
-  try {
-    return orderedText(value) === orderedText(json);
-  } catch {
-    return false;
-  }
+  return unlessItThrows(() => orderedText(value) === orderedText(json)) === true;
 }

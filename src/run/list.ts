@@ -1,3 +1,4 @@
+import { unlessItThrows } from "../execute/quietly.ts";
 import type { Store } from "../store/store.ts";
 import { checkOptionNames, oneOf, type OptionNames } from "../tool/option-names.ts";
 import { headKey, statusOf } from "./checkpoint.ts";
@@ -37,12 +38,8 @@ const OPTIONS: OptionNames<ListRuns> = {
 
 /** `undefined` for one that cannot be read, or whose process died before it had stored the input. */
 function summaryOf(key: string, value: unknown): RunSummary | undefined {
-  try {
-    const head = readHead(value, (value as Partial<Head>).conversationId ?? "");
-    const { conversationId, runId, wire, startedAt, updatedAt, rows } = head;
-    if (key !== headKey(conversationId) || rows === 0) return undefined;
-    return { conversationId, runId, status: statusOf(head), wire, startedAt, updatedAt };
-  } catch {
-    return undefined;
-  }
+  const head = unlessItThrows(() => readHead(value, (value as Partial<Head>).conversationId ?? ""));
+  if (head === undefined || head.rows === 0 || key !== headKey(head.conversationId)) return undefined;
+  const { conversationId, runId, wire, startedAt, updatedAt } = head;
+  return { conversationId, runId, status: statusOf(head), wire, startedAt, updatedAt };
 }

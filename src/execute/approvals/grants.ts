@@ -4,6 +4,7 @@ import { foreignSchema } from "../../schema/foreign-schema.ts";
 import { create } from "../../store/create.ts";
 import { storeKey } from "../../store/store.ts";
 import { canonicalText } from "../digest.ts";
+import { unlessItThrows } from "../quietly.ts";
 import { ApprovalError } from "./errors.ts";
 import type { ApprovalSettings } from "./options.ts";
 import type { ApprovalGrant, ApprovalRequest, GrantOptions, GrantPlace, GrantScope } from "./types.ts";
@@ -30,7 +31,9 @@ export function createApprovalGrants({ store, namespace, now }: ApprovalSettings
   async function find(call: GrantedCall): Promise<ApprovalGrant | undefined> {
     const { scope, toolName, definitionDigest } = call;
     const grants = await read([scope, toolName, definitionDigest]);
-    return grants.find((grant) => grant.requestedBy === call.requestedBy && isCovered(grant, call.input));
+    // A grant of a newer version, or one that somebody edited, covers nothing.
+    const isCovered = (grant: GrantScope) => unlessItThrows(() => covers(grant, call.input)) === true;
+    return grants.find((grant) => grant.requestedBy === call.requestedBy && isCovered(grant));
   }
 
   /** All grants in force, oldest first. */
@@ -105,15 +108,6 @@ export function grantScope(options: GrantOptions, input: unknown, now: number): 
   }
   if (!holds) throw badScope("it does not cover the very call that it is given with");
   return scope;
-}
-
-/** A grant of a newer version, or one that somebody edited, covers nothing. */
-function isCovered(grant: GrantScope, input: unknown): boolean {
-  try {
-    return covers(grant, input);
-  } catch {
-    return false;
-  }
 }
 
 /** Every given condition must hold. @throws TypeError for an unknown one, which may be meant to narrow the others */
