@@ -5,6 +5,7 @@ import type { ToolUse } from "../tool/use.ts";
 import { CallCount } from "./call-count.ts";
 import type { Denial } from "./gate.ts";
 import { actionIdOf, ifUnreadable, type ActionRow, type Ledger } from "./ledger.ts";
+import { quietly } from "./quietly.ts";
 
 /**
  * The rules about what happened earlier in the run. Their state is in the store, shared by all processes. None reads
@@ -68,17 +69,15 @@ export class RunHistory {
    * Call this before a call is recorded as done. Never rejects: without the row the tool seems not to have succeeded
    * (until it does so again), and calls that require it are denied, which is safe.
    */
-  async succeeding(action: ActionRow): Promise<void> {
+  succeeding(action: ActionRow): Promise<void> {
     const { toolName, runId, invocationId } = action;
     const key = successKey(runId, toolName);
-    try {
+    return quietly(async () => {
       // Not cached: another process may have deleted the run.
       if ((await this.#store.get(key)) !== undefined) return;
       // And with it this very action, which then will not be done.
       if (await this.#ledger.holds(action)) await create(this.#store, key, invocationId);
-    } catch {
-      // The store failed.
-    }
+    });
   }
 
   /** Whether a tool has succeeded and was not undone since, before the turn of the call that needs it. */
