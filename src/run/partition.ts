@@ -1,4 +1,5 @@
 import type { ToolCallError } from "../errors.ts";
+import { unlessItThrows } from "../execute/quietly.ts";
 import { parseJson } from "../json/parse.ts";
 import type { ToolCall } from "../stream/call.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -93,10 +94,6 @@ const MAX_SCHEMA = 2_000;
 
 /** A validated input that JSON cannot represent is not shown. */
 function shown(input: unknown): { input?: unknown } {
-  try {
-    const text = JSON.stringify(input) as string | undefined;
-    return text === undefined ? {} : { input: parseJson(text) };
-  } catch {
-    return {};
-  }
+  const text = unlessItThrows(() => JSON.stringify(input));
+  return text === undefined ? {} : { input: parseJson(text) };
 }
