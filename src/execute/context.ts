@@ -64,7 +64,9 @@ export function checkRunId(taker: string, runId: unknown): void {
 /** @throws TypeError */
 export function checkAfter(after: unknown): void {
   if (typeof after === "number" && after >= 0) return;
-  throw new TypeError(`after is the number of an event, or 0; got ${JSON.stringify(after)}.`);
+  throw new TypeError(
+    `after is the number of an event, or 0; got ${typeof after === "string" ? JSON.stringify(after) : after}.`,
+  );
 }
 
 /** @throws TypeError */
