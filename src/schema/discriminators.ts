@@ -1,6 +1,6 @@
-import { literals } from "./fields.ts";
-import { conjunction, schemasAt, unlessTooMuch, type Walk } from "./fits.ts";
-import { isRecord } from "./json.ts";
+import { branchesOf, literals, propertiesOf } from "./fields.ts";
+import { getOwn, isRecord } from "./json.ts";
+import { followPointer } from "./pointer.ts";
 import { changeAll } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
@@ -15,20 +15,27 @@ import type { JsonSchema } from "./types.ts";
  * @returns values may be `undefined`: copy it as JSON
  */
 export function withDiscriminators(schema: JsonSchema): JsonSchema {
-  const walk: Walk = { root: schema, steps: 10_000 };
   return changeAll(schema, (node) => {
     const { discriminator, oneOf, ...rest } = node;
     if (!isRecord(discriminator) || !Array.isArray(oneOf) || "anyOf" in rest) return node;
     const { propertyName: name, mapping } = discriminator;
-    if (typeof name !== "string" || oneOf.every((branch) => lists(branch, name, walk))) return node;
+    if (typeof name !== "string" || oneOf.every((branch) => lists(branch, name, schema))) return node;
     return { ...rest, discriminator, anyOf: oneOf.map((branch) => withNames(branch, name, mapping)) };
   });
 }
 
-/** Whether an alternative says itself which values the property may have. */
-function lists(branch: unknown, name: string, walk: Walk): boolean {
-  const find = () => conjunction(schemasAt(conjunction([branch], walk), name), walk);
-  return unlessTooMuch(() => find().some((part) => literals(part) !== undefined), true);
+/** Whether an alternative, or what it refers to, says itself which values the property may have. */
+function lists(branch: unknown, name: string, root: JsonSchema): boolean {
+  const parts = new Set([branch]);
+  for (const part of parts) {
+    if (!isRecord(part)) continue;
+    const property = getOwn(propertiesOf(part), name);
+    if (isRecord(property) && literals(property) !== undefined) return true;
+    for (const other of branchesOf(part, "allOf")) parts.add(other);
+    const { $ref } = part;
+    if (typeof $ref === "string" && $ref.startsWith("#/")) parts.add(followPointer(root, $ref.slice(2)));
+  }
+  return false;
 }
 
 /** A mapping refers to a schema as the alternative does, or by its name alone. */

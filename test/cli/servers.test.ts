@@ -171,7 +171,9 @@ describe("toolstream record", () => {
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(loadFixture("anthropic", "parallel").bytes);
     expect(await recorder.stop("SIGTERM")).toBe(0);
     expect(existsSync(out)).toBe(false);
-    expect(recorder.stderr).toBe("toolstream: POST /v1/messages (200) is not recorded: it is not a request of cohere\n");
+    expect(recorder.stderr).toBe(
+      "toolstream: POST /v1/messages (200) is not recorded: it is not a request of cohere\n",
+    );
   });
 
   it.each([

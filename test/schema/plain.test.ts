@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { coerce, toSchema, type JsonSchema } from "../../src/schema/index.ts";
+import { withDiscriminators } from "../../src/schema/discriminators.ts";
 import { lowerSchema } from "../../src/schema/lower.ts";
 import { keepLocalRefs } from "../../src/schema/rewrites.ts";
 import { busyMs } from "../busy-ms.ts";
@@ -527,9 +528,25 @@ describe("drafts", () => {
       expect(schema.validate({ barks: true }).ok).toBe(false);
     });
 
-    it("changes nothing where the alternatives have constants", () => {
+    it("changes nothing where the alternatives have constants, or what they refer to has", () => {
       const own = branches.map((branch, i) => ({ allOf: [branch, { properties: { kind: { const: `k${i}` } } }] }));
-      expect(toSchema(discriminated({ cat: "Cat" }, own)).jsonSchema).toMatchObject({ oneOf: own });
+      const defs = { ...$defs, ...Object.fromEntries(own.map((one, i) => [`Own${i}`, one])) };
+      const refs = own.map((_, i) => ({ $ref: `#/$defs/Own${i}` }));
+      for (const oneOf of [own, refs, [own[0], refs[1]]]) {
+        const schema = { ...discriminated({ cat: "Cat", own: "Own1" }, oneOf), $defs: defs };
+        expect(toSchema(schema).jsonSchema).toMatchObject({ oneOf });
+      }
+    });
+
+    it("is read in time where schemas refer to one another", () => {
+      const names = Array.from({ length: 300 }, (_, i) => `S${i}`);
+      const allOf = names.map((name) => ({ $ref: `#/$defs/${name}` }));
+      const oneOf = allOf.slice(0, 2);
+      const schema = { oneOf, discriminator: { propertyName: "kind" } };
+      const all = Object.fromEntries(names.map((name) => [name, { allOf }]));
+      const begin = busyMs();
+      withDiscriminators({ ...schema, $defs: all });
+      expect(busyMs() - begin).toBeLessThan(500);
     });
 
     it("reads what is nullable besides", () => {
