@@ -334,17 +334,18 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
     const { approved: _, ...context } = given ?? {};
     // A value of undefined counts as not given.
     const { signal, idempotencyKey = this.invocationId, attempt = 1, progress, undoData = () => {} } = context;
-    return {
+    const all = {
       ...context,
       signal,
       idempotencyKey,
       attempt,
-      progress: async (value) => void (await progress?.(value)),
+      progress: async (value: unknown) => void (await progress?.(value)),
       undoData,
       invocationId: this.invocationId,
       toolCallId: this.id,
       toolName: this.name,
     };
+    return all as ToolContext; // with what an application has added to it, as it was given
   }
 
   #finish(output: HandlerResult<Output>): HandlerResult<Output> {
