@@ -38,9 +38,9 @@ export class HeldCall {
    * it only repeats this one; without labels, calls that come whole may be equal.
    */
   owns(chunk: ToolChunk): boolean {
-    const { turnIndex, callIndex, id, name, argsTextDelta } = chunk;
+    const { turnIndex = 0, callIndex, id, name, argsTextDelta } = chunk;
     const first = this.#first;
-    if (turnIndex !== first.turnIndex || (id && this.#id && id !== this.#id)) return false;
+    if (turnIndex !== (first.turnIndex ?? 0) || (id && this.#id && id !== this.#id)) return false;
     const isBare = !this.#id && callIndex === undefined && this.chunks.length === 1;
     const begins = this.#root.state === "closed" && argsTextDelta?.trimStart()[0] === "{";
     if (name && begins && (isBare || name !== this.name || !this.#isCopy(chunk))) return false;

@@ -215,6 +215,27 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
+  it.each<[string, string, object[], number[]]>([
+    [
+      "a wrapper of others",
+      "",
+      [{ name: "parallel" }, { args: { tool_uses: [{ recipient_name: "math.add", parameters: { a: 1 } }] } }],
+      [1],
+    ],
+    ["a call beside one in the text", call, [{ name: "math.add" }, { args: { a: 2 } }], [1, 2]],
+  ])("is %s whose pieces have fewer labels than its head", async (_, text, pieces, expected) => {
+    const last = pieces.length - 1;
+    const parts = pieces.map((piece, i) => ({ functionCall: { ...piece, ...(i < last && { willContinue: true }) } }));
+    const content = { role: "model", parts: [{ text }, ...parts] };
+    const events = [{ candidates: [{ content, finishReason: "STOP" }] }];
+    const turn = await rescueTextCalls(google)
+      .read(iterate<any>(events), { tools: [read] })
+      .done();
+    expect(turn.calls.map(({ outcome }) => outcome)).toMatchObject(
+      expected.map((a) => ({ name: "math.add", input: { a } })),
+    );
+  });
+
   it("wraps no others where a tool of that name was offered", async () => {
     const argsText = '{"tool_uses":[{"recipient_name":"functions.math.add","parameters":{"a":1}}]}';
     const calls = [{ id: "call_0", name: "parallel", argsText }];
