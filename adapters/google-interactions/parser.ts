@@ -2,6 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
+import { DataReader } from "../../src/wire/data.ts";
 import {
   argumentsObject,
   argumentsText,
@@ -71,6 +72,7 @@ export class InteractionsParser implements Parser<unknown> {
   #isPaused = false;
   /** The state of the interaction as it was last told: what it ended with, if its end does not come. */
   #told: WireInteraction = {};
+  #hasEvents = false;
   #ended = false;
 
   static readonly #input: Delta<InteractionsParser> = {
@@ -111,7 +113,10 @@ export class InteractionsParser implements Parser<unknown> {
   }
 
   push(event: unknown): void {
-    if (this.#ended || !isRecord(event)) return;
+    if (this.#ended) return;
+    if (typeof event === "string") return this.#onText(event);
+    if (!isRecord(event)) return;
+    this.#hasEvents = true;
     const { event_type: type, index, step, delta, interaction, error } = event as WireEvent;
     const at = indexOf(index) ?? NO_INDEX;
     switch (type) {
@@ -143,6 +148,21 @@ export class InteractionsParser implements Parser<unknown> {
         }
       }
     }
+  }
+
+  /**
+   * Of an event that is no JSON, `@google/genai` 3 gives the text, and goes on. What is text from its beginning is no
+   * stream of events.
+   */
+  #onText(text: string): void {
+    if (!this.#hasEvents) return;
+    const reader = new DataReader({
+      onEvent: (event) => {
+        if (isRecord(event)) this.push(event);
+      },
+      onError: (error) => this.#sink.fail(error),
+    });
+    reader.readData(text, false);
   }
 
   #begin({ id, model }: WireInteraction): void {

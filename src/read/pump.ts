@@ -4,7 +4,6 @@ import type { ToolError } from "../errors.ts";
 import type { Source } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { TurnReader } from "../stream/turn.ts";
-import { DataReader } from "../wire/data.ts";
 import { createDecoder, type Decoder, type DecoderOptions, type Delta, type Templates } from "../wire/index.ts";
 import { aborted, looked, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
 
@@ -174,11 +173,8 @@ export class Pump implements DecoderOptions {
   /** What is no view of bytes: an `ArrayBuffer`, text, or an event. */
   #takeOther(piece: unknown): void {
     if (isObject(piece) && tagOf(piece) === "ArrayBuffer") return this.#feed(piece as ArrayBuffer);
-    const isText = typeof piece === "string";
-    this.#gives ??= isText ? "text" : "stream";
-    // Of an event that is no JSON, `@google/genai` 3 gives the text, and goes on.
-    if (isText && this.#gives === "stream") new DataReader(this).readData(piece, false);
-    else this.#parser.push(piece);
+    this.#gives ??= typeof piece === "string" ? "text" : "stream";
+    this.#parser.push(piece);
   }
 
   // The methods of DecoderOptions: what the decoder finds, on its way to the parser

@@ -96,6 +96,16 @@ describe("through the official client", () => {
     expect(summarize(turn).toolCalls).toMatchObject([{ name: "write_file", released }]);
   });
 
+  it("runs no call from whose middle a piece is missing either if a comment came before its events", async () => {
+    const created = { event_type: "interaction.created", interaction: { id: "v1_1", model: "m" } };
+    const [open, torn, close] = [piece(0, '{"path":"a"'), '{"event_type":"step.delta","index":0,', piece(0, "}")];
+    const before = [": keepalive", created, call(0, "c1", "write_file"), open];
+    const events = [...before, torn, close, stop(0), completed("requires_action")];
+    const turn = await googleInteractions.read(iterate<any>(events), { tools: anyTools }).done();
+    expect(turn.error?.code).toBe("invalid_event");
+    expect(summarize(turn).toolCalls).toMatchObject([{ name: "write_file", released: false }]);
+  });
+
   it.each(names.filter((name) => loadFixture(wire, name).isWhole))(
     "%s parses as it does from the bytes",
     async (name) => {

@@ -231,6 +231,12 @@ describe("text from elsewhere", () => {
     expect(read.error?.message ?? "").not.toMatch(/undefined|Cannot/);
   });
 
+  it("may be strings among events", async () => {
+    const events = [{ type: "reasoning-delta", delta: "Hm." }, "Hi", ' {"a":1}', { type: "finish", reason: "stop" }];
+    const read = await textJson("hermes").read(iterate<any>(events)).done();
+    expect(read).toMatchObject({ text: 'Hi {"a":1}', reasoning: "Hm.", finishReason: "stop" });
+  });
+
   it("may be as JSON, which says what has failed, but not the cause", async () => {
     const cause = new Error("connect 10.0.0.1");
     const error = new ToolError("connection_lost", "The stream broke off.", { cause });
