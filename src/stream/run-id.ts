@@ -16,7 +16,9 @@ let taken = pool.length;
 /** Eight bytes, as hex. */
 function randomId(): string {
   if (taken === pool.length) {
-    crypto.getRandomValues(pool);
+    // As bytes: what React Native uses takes no wide integers.
+    // https://github.com/LinusU/react-native-get-random-values/blob/master/index.js
+    crypto.getRandomValues(new Uint8Array(pool.buffer));
     taken = 0;
   }
   return pool[taken++]!.toString(16).padStart(16, "0");

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import {
   defineTool,
@@ -119,6 +119,14 @@ describe("a call by hand", () => {
     ]);
     expect(new ToolBuffer(tools).runId).toMatch(/^[0-9a-f]{16}$/);
     expect(new ToolBuffer(tools).runId).not.toBe(new ToolBuffer(tools).runId);
+  });
+
+  // The getRandomValues() of React Native: https://github.com/LinusU/react-native-get-random-values/blob/master/index.js
+  it("has a random run id also where no integers of 64 bits can be random", () => {
+    const random = vi.spyOn(crypto, "getRandomValues");
+    for (let runs = 0; random.mock.calls.length === 0 && runs < 2000; runs++) void new ToolBuffer().runId;
+    expect(random.mock.calls).toEqual([[expect.any(Uint8Array)]]);
+    random.mockRestore();
   });
 
   it("can be made of toolChunk()s, too", () => {
