@@ -230,8 +230,8 @@ export class ChatParser implements Parser<WireEvent | string> {
     const id = textOf(audioId);
     if (id !== undefined) this.native.audio = { id };
     const { images } = message;
-    if (Array.isArray(images) && images.length > 0 && !(whole && this.native.images))
-      (this.native.images ??= []).push(...images);
+    if (Array.isArray(images) && !(whole && this.native.images))
+      for (const image of images) (this.native.images ??= []).push(image);
     this.#endsInSound = typeof expiresAt === "number";
     // It goes back without the mark of thoughts, as the content does.
     const kept = isMarked ? { ...extra, google: { ...google, thought: undefined } } : extra;

@@ -1334,6 +1334,10 @@ describe("openaiChat.assistantMessage()", () => {
     const turn = await read([delta({ content: "", images: [first] }), delta({ images: [second] }), delta({}, "stop")]);
     expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: "", images: [first, second] }]);
 
+    const many = Array.from({ length: 150_000 }, () => first);
+    const drawn = await read([delta({ content: "", images: many }), delta({}, "stop")]);
+    expect(openaiChat.assistantMessage(drawn)).toMatchObject([{ images: { length: many.length } }]);
+
     const message = { role: "assistant", content: "Look:", images: [first] };
     const whole = { choices: [{ index: 0, message, finish_reason: "stop" }] };
     for (const events of [[whole], [delta({ content: "Look:", images: [first] }), whole]]) {
