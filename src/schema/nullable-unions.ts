@@ -29,8 +29,11 @@ function isOneOfTwo({ nullable, type, $ref, allOf, oneOf }: JsonSchema): boolean
 function followed(ref: string, root: JsonSchema): string {
   let at: unknown = root;
   return ref.replaceAll(/\/([^/]*)/g, (step, token: string) => {
+    const named = decodeToken(percentDecoded(token));
+    // What withDiscriminators() has made of it.
+    const isAny = named === "oneOf" && isRecord(at) && "discriminator" in at && at["oneOf"] === undefined;
     const isInside = isRecord(at) && isOneOfTwo(at) && /^(?:all|any|one)Of$/.test(token);
-    at = getOwn(at, decodeToken(percentDecoded(token)));
-    return isInside ? `/anyOf/0${step}` : step;
+    at = getOwn(at, isAny ? "anyOf" : named);
+    return (isInside ? "/anyOf/0" : "") + (isAny ? "/anyOf" : step);
   });
 }

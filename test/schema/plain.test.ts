@@ -538,6 +538,14 @@ describe("drafts", () => {
       }
     });
 
+    it.each([{}, { nullable: true }])("is followed by references to an alternative: %j", (beside) => {
+      const discriminator = { propertyName: "kind" };
+      const first = { oneOf: [pet, { type: "object", required: ["name"] }], discriminator, ...beside };
+      const schema = { type: "object", properties: { first, second: { $ref: "#/properties/first/oneOf/0" } } };
+      expect(issues(schema, { first: { kind: "cat", name: "Tom" }, second: { kind: "dog" } })).toEqual([]);
+      expect(issues(schema, { second: {} })).toEqual(['second.kind: the required property "kind" is missing']);
+    });
+
     it("is read in time where schemas refer to one another", () => {
       const names = Array.from({ length: 300 }, (_, i) => `S${i}`);
       const allOf = names.map((name) => ({ $ref: `#/$defs/${name}` }));
