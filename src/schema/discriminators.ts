@@ -1,6 +1,6 @@
 import { branchesOf, literals, propertiesOf } from "./fields.ts";
 import { getOwn, isRecord } from "./json.ts";
-import { followPointer } from "./pointer.ts";
+import { targetOf } from "./refs.ts";
 import { changeAll } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
@@ -19,29 +19,44 @@ export function withDiscriminators(schema: JsonSchema): JsonSchema {
     const { discriminator, oneOf, ...rest } = node;
     if (!isRecord(discriminator) || !Array.isArray(oneOf) || "anyOf" in rest) return node;
     const { propertyName: name, mapping } = discriminator;
-    if (typeof name !== "string" || oneOf.every((branch) => lists(branch, name, schema))) return node;
-    return { ...rest, discriminator, anyOf: oneOf.map((branch) => withNames(branch, name, mapping)) };
+    if (typeof name !== "string") return node;
+    const lists = oneOf.map((branch) => listOf(branch, name, schema));
+    const listed = lists.flat();
+    if (lists.every((list) => list?.length) && new Set(listed).size === listed.length) return node;
+    return { ...rest, discriminator, anyOf: oneOf.map((branch, i) => withNames(branch, name, mapping, lists[i])) };
   });
 }
 
-/** Whether an alternative, or what it refers to, says itself which values the property may have. */
-function lists(branch: unknown, name: string, root: JsonSchema): boolean {
-  const parts = new Set([branch]);
+/**
+ * The values that an alternative, or what it refers to, lists for the property. `undefined` if it lists none; empty if
+ * they are other than the names of a mapping, which are strings.
+ */
+function listOf(branch: unknown, name: string, root: JsonSchema): readonly unknown[] | undefined {
+  const properties = partsOf([branch], root).map((part) => getOwn(propertiesOf(part), name));
+  const lists = partsOf(properties, root).map((part) => {
+    const { type = "string" } = part;
+    return literals(part) ?? ([type].flat().includes("string") ? undefined : []);
+  });
+  return lists.find((list) => list !== undefined);
+}
+
+/** Schemas, what they refer to, and the parts of their `allOf`: the nearest first. */
+function partsOf(schemas: readonly unknown[], root: JsonSchema): JsonSchema[] {
+  const parts = new Set(schemas);
   for (const part of parts) {
     if (!isRecord(part)) continue;
-    const property = getOwn(propertiesOf(part), name);
-    if (isRecord(property) && literals(property) !== undefined) return true;
-    for (const other of branchesOf(part, "allOf")) parts.add(other);
-    const { $ref } = part;
-    if (typeof $ref === "string" && $ref.startsWith("#/")) parts.add(followPointer(root, $ref.slice(2)));
+    for (const other of [targetOf(part, root), ...branchesOf(part, "allOf")]) parts.add(other);
   }
-  return false;
+  return [...parts].filter(isRecord);
 }
 
 /** A mapping refers to a schema as the alternative does, or by its name alone. */
-function withNames(branch: unknown, name: string, mapping: unknown): unknown {
+function withNames(branch: unknown, name: string, mapping: unknown, list?: readonly unknown[]): unknown {
   const ref = isRecord(branch) ? branch["$ref"] : undefined;
   if (typeof ref !== "string" || !isRecord(mapping)) return branch;
-  const names = Object.keys(mapping).filter((key) => mapping[key] === ref || ref.endsWith(`/${String(mapping[key])}`));
-  return names.length === 0 ? branch : { allOf: [branch, { properties: { [name]: { enum: names } } }] };
+  const isMeant = (to: unknown) => typeof to === "string" && `/${ref}`.endsWith(`/${to}`);
+  const names = new Set<unknown>(Object.keys(mapping).filter((key) => isMeant(mapping[key])));
+  const values = list?.filter((value) => names.has(value)) ?? [...names];
+  const saysNothing = values.length === 0 || values.length === list?.length;
+  return saysNothing ? branch : { allOf: [branch, { properties: { [name]: { enum: values } } }] };
 }

@@ -538,6 +538,30 @@ describe("drafts", () => {
       }
     });
 
+    it("takes the names for the values among those that all alternatives list", () => {
+      const Pet = { ...pet, properties: { kind: { enum: ["cat", "dog", "fox"] } } };
+      const child = { allOf: [{ $ref: "#/$defs/Pet" }] };
+      const schema = { ...discriminated({ cat: "Cat", dog: "Dog" }), $defs: { Pet, Cat: child, Dog: child } };
+      expect(issues(schema, { kind: "cat" })).toEqual([]);
+      expect(issues(schema, { kind: "fox" })).toEqual(['kind: must be one of "cat", "dog", got "fox"']);
+    });
+
+    it("takes no names for values of another type, nor for other constants", () => {
+      const number = { ...pet, properties: { kind: { type: "integer" } } };
+      const numbers = { ...discriminated({ 0: "Cat", 1: "Dog" }), $defs: { Cat: number, Dog: number } };
+      expect(issues(numbers, { kind: 0 })).toEqual([]);
+      const constant = { ...pet, properties: { kind: { const: "CAT" } } };
+      const schema = { ...discriminated({ cat: "Cat", dog: "Dog" }), $defs: { Cat: constant, Dog: pet } };
+      expect(issues(schema, { kind: "CAT" })).toEqual([]);
+    });
+
+    it("leaves references alone whose targets have constants, beside null too", () => {
+      const [Cat, Dog] = ["cat", "dog"].map((kind) => ({ ...pet, properties: { kind: { const: kind } } }));
+      const schema = discriminated({ cat: "Cat", dog: "Dog" }, [...branches, { type: "null" }]);
+      const { jsonSchema } = toSchema({ ...schema, $defs: { Cat, Dog } });
+      expect(jsonSchema).toMatchObject({ anyOf: [...branches, { type: "null" }] });
+    });
+
     it.each([{}, { nullable: true }])("is followed by references to an alternative: %j", (beside) => {
       const discriminator = { propertyName: "kind" };
       const first = { oneOf: [pet, { type: "object", required: ["name"] }], discriminator, ...beside };
