@@ -42,12 +42,12 @@ export async function callProgram(
   const run = runOf(name, context.invocationId, outcome);
   const stopped = interruption(outcome, { ...settings, signal: context.signal });
   if (stopped !== undefined) {
-    report(settings, run);
+    void report(settings, run);
     throw new ExecutableError(stopped.code, `The program ${stopped.reason}.`, run, { cause: stopped.cause });
   }
   const { failure, result, metadata } = readAnswer(outcome, maxDepth);
   const told = { ...run, metadata };
-  report(settings, told);
+  void report(settings, told);
   if (failure !== undefined) throw new ExecutableError(failure.code, failure.message, told, { cause: failure.cause });
   if (Object.hasOwn(metadata, "undo")) context.undoData(metadata["undo"]);
   return result;
@@ -82,10 +82,9 @@ function plainId(id: string): string {
   return /^[\w.:+/=@%!~*'()-]{1,256}$/.test(id) ? id : createHash("sha256").update(id).digest("hex");
 }
 
-function report({ onRun }: Settings, run: ExecutableRun): void {
+/** A log that fails, at once or later, neither fails the call nor ends the process. */
+async function report({ onRun }: Settings, run: ExecutableRun): Promise<void> {
   try {
-    onRun?.(run);
-  } catch {
-    // a failing log does not fail the call
-  }
+    await onRun?.(run);
+  } catch {}
 }

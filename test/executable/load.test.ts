@@ -199,26 +199,23 @@ describe("a call", () => {
     expect(last).toEqual({ progress: 1 });
   });
 
-  it("does not fail because of who listens", async () => {
-    const tool = await loadExecutable(
-      program(shTool(`echo '{"progress":1}' >&2; echo '{"success":true,"result":1}'`)),
-      {
-        onRun: () => {
-          throw new Error("log");
-        },
-      },
-    );
-    expect(
-      await execute(
-        tool,
-        {},
-        {
-          progress: () => {
-            throw new Error("listener");
-          },
-        },
-      ),
-    ).toBe(1);
+  it("does not fail because of who listens, at once or later, nor does the process end", async () => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    const failing = () => {
+      throw new Error("log");
+    };
+    const file = program(shTool(`echo '{"progress":1}' >&2; echo '{"success":true,"result":1}'`));
+    try {
+      for (const onRun of [failing, async () => failing()]) {
+        const tool = await loadExecutable(file, { onRun });
+        expect(await execute(tool, {}, { progress: failing })).toBe(1);
+      }
+      await setTimeout(1);
+      expect(unhandled).not.toHaveBeenCalled();
+    } finally {
+      process.off("unhandledRejection", unhandled);
+    }
   });
 
   it("has the key of the call in its environment, or its digest if it is no plain one", async () => {
