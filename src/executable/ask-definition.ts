@@ -33,7 +33,7 @@ export async function askDefinition(path: string, program: Program, settings: Se
   if (!("value" in json)) {
     // Where it is no JSON: mostly a usage, or a word in front of the JSON; else a word behind it.
     const line = json.reason.includes("more") ? -1 : 0;
-    const said = json.cause === undefined ? lineOf(run.stderr, -1) : lineOf(run.stdout, line);
+    const said = json.cause === undefined ? lineOf(run.stderr, -1) : lineOf(String(outcome.stdout), line);
     throw new ExecutableError(json.code, `${asked} ${json.reason}.${said}`, run, { cause: json.cause });
   }
   try {

@@ -60,6 +60,12 @@ describe("--schema", () => {
   it.each([
     ["no JSON", "echo usage: tool FILE; echo '-h for help'", "invalid_answer", "no JSON. It says: usage: tool FILE"],
     ["more than JSON", `echo '{"name":"a"}'; echo Done.`, "invalid_answer", "after its JSON value. It says: Done."],
+    [
+      "a long description, and more",
+      `printf '{"name":"a","description":"%020000d"}\nDone.' 0`,
+      "invalid_answer",
+      "after its JSON value. It says: Done.",
+    ],
     ["nothing", "", "invalid_answer", "printed nothing to stdout."],
     ["nothing but why", "echo not set up >&2", "invalid_answer", "printed nothing to stdout. It says: not set up"],
     ["a list", "echo []", "invalid_tool", "got an array"],
