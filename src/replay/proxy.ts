@@ -158,7 +158,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     const count = ++saved;
     const file =
       out === undefined ? undefined : await saveRecording(numbered(await bodyFile(out, recording), count), recording);
-    onRecording?.(recording, { ...response, file });
+    return onRecording?.(recording, { ...response, file });
   }
 
   const server = await listen(handle, { host, port, signal });

@@ -265,6 +265,17 @@ describe("the recording proxy", () => {
     expect(errors).toHaveLength(1);
   });
 
+  it("says the same of an onRecording that fails, at once or later", async () => {
+    const failing = (): void => {
+      throw new Error("bucket down");
+    };
+    for (const onRecording of [failing, async () => failing()]) {
+      const { proxy } = await setUp({ onRecording });
+      await (await post(`${proxy.url}/v1/write`, { stream: true })).text();
+      await expect(proxy.close()).rejects.toThrow("bucket down");
+    }
+  });
+
   it("refuses a URL that is none", async () => {
     await expect(recordingProxy({ url: "api.example.com" })).rejects.toThrow(TypeError);
     await expect(recordingProxy({ url: "file:///etc/passwd" })).rejects.toThrow(TypeError);
