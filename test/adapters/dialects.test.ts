@@ -119,6 +119,16 @@ const circle = object({ kind: { const: "circle" }, radius: number });
 const square = object({ kind: { const: "square" }, side: number });
 const node = object({ value: text, children: { type: "array", items: { $ref: "#/$defs/Node" } } }, ["value"]);
 const address = object({ street: text, zip: { type: "string", minLength: 5 } }, ["street"]);
+const pet = object({ k: text, n: text }, ["k"]);
+const petNames = { propertyName: "k", mapping: { cat: "#/$defs/Cat", dog: "Dog" } };
+const pets = ["#/$defs/Cat", "#/$defs/Dog"];
+/** Pets by their names. */
+function mappedPets(typed: JsonSchema): JsonSchema {
+  const anyOf = ["cat", "dog"].map((k, i) => ({
+    allOf: [{ $ref: pets[i] }, { properties: { k: { ...typed, enum: [k] } } }],
+  }));
+  return { ...object({ p: { anyOf, discriminator: petNames } }), $defs: { Cat: pet, Dog: pet } };
+}
 
 /** Told as it was given. */
 const CONDITION =
@@ -657,6 +667,40 @@ const rows: Readonly<Record<string, Row>> = {
         ],
       },
       "cohere strict": { anyOf: [object({ k: { const: "a" } }), object({ k: { const: "b" } })] },
+    },
+  ),
+
+  "the names in the mapping of a discriminator": whole(
+    {
+      ...object({ p: { oneOf: pets.map((ref) => ({ $ref: ref })), discriminator: petNames } }),
+      $defs: { Cat: pet, Dog: pet },
+    },
+    {
+      ...each(["openai plain", "anthropic plain"], mappedPets({ type: "string" })),
+      "cohere plain": mappedPets({}),
+      "openai strict": closed({
+        p: {
+          anyOf: ["cat", "dog"].map((k) =>
+            closed({ k: { type: "string", enum: [k] }, n: { type: ["string", "null"] } }),
+          ),
+        },
+      }),
+      "anthropic strict": closed({
+        p: { anyOf: ["cat", "dog"].map((k) => closed({ k: { type: "string", enum: [k] }, n: text }, ["k"])) },
+      }),
+      ...each(["google json-schema", "cohere strict"], {
+        ...object({
+          p: { anyOf: ["cat", "dog"].map((k) => object({ k: { type: "string", enum: [k] }, n: text }, ["k"])) },
+        }),
+        $defs: { Cat: pet, Dog: pet },
+      }),
+      "google schema": object({
+        p: {
+          anyOf: ["cat", "dog"].map((k) =>
+            object({ k: { type: "string", enum: [k], format: "enum" }, n: text }, ["k"]),
+          ),
+        },
+      }),
     },
   ),
 
