@@ -29,7 +29,7 @@ export function withDiscriminators(schema: JsonSchema): JsonSchema {
 
 /**
  * The values that an alternative, or what it refers to, lists for the property. `undefined` if it lists none; empty if
- * they are other than the names of a mapping, which are strings.
+ * it does not even take a string, as the names in a mapping are.
  */
 function listOf(branch: unknown, name: string, root: JsonSchema): readonly unknown[] | undefined {
   const properties = partsOf([branch], root).map((part) => getOwn(propertiesOf(part), name));
