@@ -56,7 +56,7 @@ export interface BullmqWorker {
  * A job whose worker dies is handed to another one. Tools with effect `read` and `idempotent` are then executed again.
  * A write that was started is not: its recorded outcome is returned, or else its outcome is unknown.
  *
- * @throws TypeError for tools with effect `write` without a store, and for none but external tools
+ * @throws TypeError for tools with effect `write` without a store, and for a list without a tool that has `execute`
  * @example
  * const { close } = bullmqWorker(tools, { connection: { host: "localhost", port: 6379 }, store });
  * process.once("SIGTERM", () => void close());
@@ -65,8 +65,9 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
   const { queue: name, place, onError, end } = placeOf(options, "bullmqWorker", WORKER_OPTIONS);
   const { store, maxOutputBytes = 1024 * 1024, errorMessage } = options;
   const list = toolList(tools);
-  if (list.length > 0 && list.every(({ mode }) => mode === "external")) {
-    throw new TypeError("bullmqWorker() needs tools with execute, not only external ones.");
+  // A registry may grow.
+  if (Array.isArray(tools) && list.every(({ mode }) => mode === "external")) {
+    throw new TypeError("bullmqWorker() needs a tool with execute.");
   }
   const write = list.find(({ effect, mode }) => effect === "write" && mode === "internal");
   if (write !== undefined && typeof store?.put !== "function") {

@@ -41,10 +41,13 @@ describe("caller's mistakes", () => {
     expect(() => bullmqWorker([read, write], { connection })).toThrow(TypeError);
   });
 
-  it("a worker needs handlers", () => {
+  it("a worker needs handlers, unless they may be registered later", async () => {
     const connection = { host: "127.0.0.1", port: 1 };
     const external = defineTool({ name: "ask", inputSchema: z.object({}) });
-    expect(() => bullmqWorker([external], { connection })).toThrow(/needs tools with execute, not only external ones/);
+    for (const tools of [[external], []]) {
+      expect(() => bullmqWorker(tools, { connection })).toThrow("bullmqWorker() needs a tool with execute.");
+    }
+    await bullmqWorker({ tools: () => [external] }, { connection }).close();
   });
 
   it("all need a connection", () => {
@@ -568,8 +571,9 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
     });
 
     it.each(["constructor", "__proto__", "gone"])("workers without the tool (%s) say so", async (name) => {
-      work([]);
-      const { call } = callers([defineTool({ name, inputSchema: z.object({}), execute: () => "done" })]);
+      const tool = (named: string) => defineTool({ name: named, inputSchema: z.object({}), execute: () => "done" });
+      work([tool("act")]);
+      const { call } = callers([tool(name)]);
       expect(await call(name, {})).toMatchObject({ status: "failed", error: { code: "unknown_tool" } });
     });
 
