@@ -44,7 +44,7 @@ export interface ProxyOptions {
   readonly onRecording?: ((recording: Recording, response: RecordedResponse) => void) | undefined;
   /** Called for every response that is not recorded, with the reason. */
   readonly onSkipped?: ((response: SkippedResponse) => void) | undefined;
-  /** A response could not be recorded or saved. Default: `close()` rejects with the first one. */
+  /** A response could not be recorded or saved, or one of those two failed. Default: `close()` rejects with the first one. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Default 0: a free port. */
   readonly port?: number | undefined;
@@ -133,7 +133,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
       const why = error instanceof Error ? String(error.cause ?? error) : String(error);
       const message = `${base.origin} cannot be reached: ${why}`;
       sendJson(response, 502, { error: { message } });
-      return onSkipped?.({ method, path: pathname, status: 502, reason: message });
+      return skip({ method, path: pathname, status: 502, reason: message });
     }
     const json = parseJson(new TextDecoder().decode(body));
     const isOurs =
@@ -145,7 +145,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
       await pass(stream.body, response);
       return keep({ recording: await recording, response: answered });
     }
-    onSkipped?.({
+    void skip({
       ...answered,
       reason: isOurs ? "only successful responses are recorded" : `it is not a request of ${wire!.name}`,
     });
@@ -153,8 +153,17 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     await pass(upstream.body, response);
   }
 
+  /** What a listener throws, at once or later, is no failure of the response. */
+  async function skip(response: SkippedResponse): Promise<void> {
+    try {
+      await onSkipped?.(response);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
   async function save({ recording, response }: Kept): Promise<void> {
-    if (recording.bytes.length === 0) return onSkipped?.({ ...response, reason: "its body is empty" });
+    if (recording.bytes.length === 0) return skip({ ...response, reason: "its body is empty" });
     const count = ++saved;
     const file =
       out === undefined ? undefined : await saveRecording(numbered(await bodyFile(out, recording), count), recording);

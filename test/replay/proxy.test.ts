@@ -276,6 +276,17 @@ describe("the recording proxy", () => {
     }
   });
 
+  it("says the same of an onSkipped that fails, and the client gets its response", async () => {
+    const failing = (): void => {
+      throw new Error("log down");
+    };
+    for (const onSkipped of [failing, async () => failing()]) {
+      const { proxy } = await setUp({ onSkipped });
+      expect(await (await post(`${proxy.url}/unknown`, {})).text()).toContain("POST /unknown is not a request");
+      await expect(proxy.close()).rejects.toThrow("log down");
+    }
+  });
+
   it("refuses a URL that is none", async () => {
     await expect(recordingProxy({ url: "api.example.com" })).rejects.toThrow(TypeError);
     await expect(recordingProxy({ url: "file:///etc/passwd" })).rejects.toThrow(TypeError);
