@@ -44,7 +44,7 @@ export interface ProxyOptions {
   readonly onRecording?: ((recording: Recording, response: RecordedResponse) => void) | undefined;
   /** Called for every response that is not recorded, with the reason. */
   readonly onSkipped?: ((response: SkippedResponse) => void) | undefined;
-  /** A response could not be recorded or saved, or one of those two failed. Default: `close()` rejects with the first one. */
+  /** Why a response was not recorded or saved, or a listener failed. Default: `close()` rejects with the first one. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Default 0: a free port. */
   readonly port?: number | undefined;
