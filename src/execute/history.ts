@@ -55,7 +55,9 @@ export class RunHistory {
       return { decision: "deny", reason: "requirement_missing", message };
     }
     if (maxCallsPerRun === undefined) return undefined;
-    return (await this.#count.isFull(name, maxCallsPerRun, runId, use.invocationId)) ? tooMany(tool) : undefined;
+    // Also for a call that was counted before the limit became 0, and whose process died.
+    const isFull = maxCallsPerRun === 0 || (await this.#count.isFull(name, maxCallsPerRun, runId, use.invocationId));
+    return isFull ? tooMany(tool) : undefined;
   }
 
   /** Counts the call, right before it starts. */

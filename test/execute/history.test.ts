@@ -115,6 +115,15 @@ describe("maxCallsPerRun", () => {
     expect(ran).toHaveLength(3);
   });
 
+  it("once none are allowed, a call whose process died before it began has no place either", async () => {
+    const { tool, ran } = counted({ maxCallsPerRun: 0 });
+    const { executor, store } = setup([tool]);
+    await store.put(KEY, { started: 0, claimed: ["died"] });
+    const again = await executor.execute(useOf(tool, {}, { invocationId: "died" }), RUN);
+    expect(again).toMatchObject({ status: "denied", reason: "too_many_calls" });
+    expect(ran).toHaveLength(0);
+  });
+
   it.each([0, 1])("nobody is asked about a call that would be too many: %i are allowed", async (max) => {
     const { tool, ran } = counted({ maxCallsPerRun: max, needsApproval: true });
     const { executor, approvals, store } = setupWithApprovals([tool]);
