@@ -78,6 +78,8 @@ export class Pump implements DecoderOptions {
       if (step.done === true) this.#end();
       // Not `instanceof`: under some test runners, bytes come from another realm.
       else if (ArrayBuffer.isView(step.value)) this.#feed(step.value);
+      // An SDK's event: only the first one has to be looked at.
+      else if (this.#gives !== undefined && this.#decoder === undefined) this.#parser.push(step.value);
       else this.#takeOther(step.value);
     } catch (cause) {
       this.#cut(unreadable(cause));
