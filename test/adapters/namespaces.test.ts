@@ -12,6 +12,7 @@ import type { Adapter } from "../../src/adapter.ts";
 import { jsonSchema } from "../../src/schema/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { defineTool } from "../../src/tool/tool.ts";
+import { adapters } from "../adapters.ts";
 
 const properties = { city: { type: "string" }, days: { type: "number" } } as const;
 const inputSchema = jsonSchema({ type: "object", properties, required: ["city"] });
@@ -41,15 +42,8 @@ describe.each([
   "functions.get_weather</arg_value></tool_call>",
   "get_weather<|channel|>commentary",
 ])("a call of %s, as models write it", (name) => {
-  it.each<[Adapter]>([
-    [openaiChat],
-    [openaiResponses],
-    [anthropic],
-    [google],
-    [googleInteractions],
-    [cohere],
-    [rescueTextCalls(openaiChat)],
-  ])("is one of the tool: $name", async (adapter) => {
+  const every = [...adapters.map(({ adapter }) => adapter), rescueTextCalls(openaiChat)];
+  it.each<Adapter>(every)("is one of the tool: $name", async (adapter) => {
     const calls = [{ id: "call_0", name, argsText: JSON.stringify(input) }];
     const body = wires[adapter.name as Wire]({ text: "", calls, deltaLength: 7 }).join("");
     const events: StreamEvent[] = [];
