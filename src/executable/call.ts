@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { ToolError } from "../errors.ts";
+import { quietly } from "../quietly.ts";
 import { createWakeUp } from "../time.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { readAnswer } from "./answer.ts";
-import { ExecutableError, type ExecutableRun } from "./error.ts";
+import { ExecutableError } from "./error.ts";
 import type { Settings, Variables } from "./options.ts";
 import { interruption, runOf } from "./output.ts";
 import type { Program } from "./program.ts";
@@ -23,7 +24,7 @@ export async function callProgram(
   input: unknown,
   context: ToolContext,
 ): Promise<unknown> {
-  const { timeoutMs, maxOutputBytes, maxDepth } = settings;
+  const { timeoutMs, maxOutputBytes, maxDepth, onRun } = settings;
   const given = await variablesOf(settings, context);
   await program.checkAgain(); // last, since `env` may take its time
   const progress = createProgressQueue((line: ProgressLine) => context.progress(line));
@@ -42,12 +43,12 @@ export async function callProgram(
   const run = runOf(name, context.invocationId, outcome);
   const stopped = interruption(outcome, { ...settings, signal: context.signal });
   if (stopped !== undefined) {
-    void report(settings, run);
+    void quietly(() => onRun?.(run)); // a log that fails fails no call
     throw new ExecutableError(stopped.code, `The program ${stopped.reason}.`, run, { cause: stopped.cause });
   }
   const { failure, result, metadata } = readAnswer(outcome, maxDepth);
   const told = { ...run, metadata };
-  void report(settings, told);
+  void quietly(() => onRun?.(told));
   if (failure !== undefined) throw new ExecutableError(failure.code, failure.message, told, { cause: failure.cause });
   if (Object.hasOwn(metadata, "undo")) context.undoData(metadata["undo"]);
   return result;
@@ -80,11 +81,4 @@ function callEnv({ invocationId, idempotencyKey }: ToolContext): Record<string, 
  */
 function plainId(id: string): string {
   return /^[\w.:+/=@%!~*'()-]{1,256}$/.test(id) ? id : createHash("sha256").update(id).digest("hex");
-}
-
-/** A log that fails, at once or later, neither fails the call nor ends the process. */
-async function report({ onRun }: Settings, run: ExecutableRun): Promise<void> {
-  try {
-    await onRun?.(run);
-  } catch {}
 }

@@ -1,5 +1,5 @@
 import type { Outcome } from "./outcome.ts";
-import { unlessItThrows } from "./quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
 /** The spans of one call, one after the other. Errors of the telemetry are ignored. */

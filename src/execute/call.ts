@@ -11,7 +11,7 @@ import { actionIdOf, deniedRow, failedRow, type ActionRow, type Lease } from "./
 import type { Deps } from "./options.ts";
 import { awaitingOf, outcomeOf, unrecordedOf, type Outcome } from "./outcome.ts";
 import { prepareInput, type PreparedInput } from "./prepared.ts";
-import { quietly } from "./quietly.ts";
+import { quietly } from "../quietly.ts";
 import type { Place } from "./schedule.ts";
 
 /** A row and its version, as stored. */

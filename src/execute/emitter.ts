@@ -1,6 +1,6 @@
 import type { EventLog, IsOnRecord, NewEvent } from "./event-log.ts";
 import { identityOf, type EventBody, type ToolEvent } from "./events.ts";
-import { quietly } from "./quietly.ts";
+import { quietly } from "../quietly.ts";
 import { remember } from "./remember.ts";
 
 /** Gets every event of this executor, in numerical order within a run. Errors that it throws are ignored. */

@@ -4,7 +4,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
 import { hush } from "./hush.ts";
 import type { ActionInfo } from "./info.ts";
-import { unlessItThrows } from "./quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 import { snapshot } from "./snapshot.ts";
 
 /** A policy's answer for one call. Made by {@link allow}, {@link deny} and {@link ask}. */

@@ -5,7 +5,7 @@ import type { ToolUse } from "../tool/use.ts";
 import { CallCount } from "./call-count.ts";
 import type { Denial } from "./gate.ts";
 import { actionIdOf, ifUnreadable, type ActionRow, type Ledger } from "./ledger.ts";
-import { quietly } from "./quietly.ts";
+import { quietly } from "../quietly.ts";
 
 /**
  * The rules about what happened earlier in the run. Their state is in the store, shared by all processes. None reads

@@ -1,4 +1,4 @@
-import { unlessItThrows } from "./quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 
 /**
  * Marks the promises in a discarded value as handled: one that a handler forgot to await, and that rejects later, would

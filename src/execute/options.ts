@@ -11,7 +11,7 @@ import type { RunHistory } from "./history.ts";
 import { hush } from "./hush.ts";
 import type { KnownTools } from "./known-tools.ts";
 import type { Ledger } from "./ledger.ts";
-import { unlessItThrows } from "./quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 import type { EndedCall } from "./running.ts";
 import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";

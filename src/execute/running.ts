@@ -11,7 +11,7 @@ import { hush } from "./hush.ts";
 import { withoutLease, type ActionRow, type UndoRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { jsonOfInput, outputOf, undoText } from "./output.ts";
-import { quietly } from "./quietly.ts";
+import { quietly } from "../quietly.ts";
 import { remember } from "./remember.ts";
 import { snapshot } from "./snapshot.ts";
 

@@ -1,6 +1,6 @@
 import { setOwn } from "../schema/json.ts";
 import { isPlainObject } from "../json/index.ts";
-import { unlessItThrows } from "./quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 
 /**
  * A copy that nobody else can change, so that what was judged and shown is what runs. Plain objects, arrays, dates,

@@ -1,6 +1,6 @@
 import { cut } from "../errors.ts";
 import { jsonForm } from "./forms.ts";
-import { unlessItThrows } from "./quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 
 /**
  * Replaces what must not be seen in events and logs: called for every value from the root down; its return value is

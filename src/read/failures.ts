@@ -1,5 +1,6 @@
 /** The errors that end a turn before its provider does. */
 import { cut, isToolError, messageOf, ToolError } from "../errors.ts";
+import { unlessItThrows } from "../quietly.ts";
 import { kindOfObject } from "../schema/json.ts";
 
 export function aborted(cause: unknown): ToolError {
@@ -46,9 +47,9 @@ export function refused(status: number, body: string, said?: ToolError): ToolErr
  */
 export function lost(error: unknown): ToolError {
   if (isToolError(error)) return error;
-  if (looked(() => isAbort(error))) return aborted(error);
+  if (unlessItThrows(() => isAbort(error))) return aborted(error);
   const message = messageOf(error);
-  return looked(() => isProviders(error))
+  return unlessItThrows(() => isProviders(error))
     ? new ToolError("provider_error", message, { cause: error })
     : new ToolError("connection_lost", `The connection was lost before the provider ended the turn: ${message}`, {
         cause: error,
@@ -69,13 +70,4 @@ function isAbort(error: unknown): boolean {
 function isProviders(error: unknown): boolean {
   const said = error as { status?: unknown; error?: unknown } | null | undefined;
   return typeof said?.status === "number" || (said?.error !== undefined && said.error !== null);
-}
-
-/** The result of `look`; `undefined` where it throws, as on a proxy, a getter, or an object without a prototype. */
-export function looked<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,11 +1,12 @@
 import { isObject } from "../schema/json.ts";
 import type { Parser } from "../adapter.ts";
 import type { ToolError } from "../errors.ts";
+import { unlessItThrows } from "../quietly.ts";
 import type { Source } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { TurnReader } from "../stream/turn.ts";
 import { createDecoder, type Decoder, type DecoderOptions, type Delta, type Templates } from "../wire/index.ts";
-import { aborted, looked, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
+import { aborted, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
 
 /** How long a source may take to end after the provider's terminal event. */
 const END_WITHIN_MS = 1000;
@@ -93,7 +94,7 @@ export class Pump implements DecoderOptions {
     if (this.isOver) return;
     if (this.isAborted) return this.stop(aborted(error));
     if (this.#status !== undefined) return this.stop();
-    const event = looked(() => this.#parser.thrown?.(error));
+    const event = unlessItThrows(() => this.#parser.thrown?.(error));
     if (event !== undefined) push(this.reader, this.#parser, event);
     // The event itself may have ended the turn.
     this.stop(this.reader.isOver ? undefined : lost(error));

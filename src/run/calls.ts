@@ -1,7 +1,7 @@
 import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
 import { orderedText } from "../json/index.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
-import { unlessItThrows } from "../execute/quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 import type { Model } from "../model.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { decideWhole } from "../stream/decide.ts";

@@ -1,4 +1,4 @@
-import { unlessItThrows } from "../execute/quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 import type { Store } from "../store/store.ts";
 import { checkOptionNames, oneOf, type OptionNames } from "../tool/option-names.ts";
 import { headKey, statusOf } from "./checkpoint.ts";

@@ -2,7 +2,7 @@ import { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import type { Schedule } from "../execute/schedule.ts";
-import { quietly } from "../execute/quietly.ts";
+import { quietly } from "../quietly.ts";
 import { unlessAborted } from "../execute/unless-aborted.ts";
 import { pause, stopwatch } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";

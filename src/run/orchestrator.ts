@@ -1,5 +1,5 @@
 import { isToolError } from "../errors.ts";
-import { quietly } from "../execute/quietly.ts";
+import { quietly } from "../quietly.ts";
 import { parseJson, wellFormedJson } from "../json/index.ts";
 import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";

@@ -1,5 +1,5 @@
 import type { ToolCallError } from "../errors.ts";
-import { unlessItThrows } from "../execute/quietly.ts";
+import { unlessItThrows } from "../quietly.ts";
 import { parseJson } from "../json/parse.ts";
 import type { ToolCall } from "../stream/call.ts";
 import { ToolUse } from "../tool/use.ts";

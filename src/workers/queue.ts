@@ -7,7 +7,7 @@ import {
   type QueueEventsListener,
   type RedisOptions,
 } from "bullmq";
-import { quietly } from "../execute/quietly.ts";
+import { quietly } from "../quietly.ts";
 import { settlesWithin } from "../time.ts";
 import { checkOptionNames, type OptionNames } from "../tool/option-names.ts";
 

@@ -1,5 +1,5 @@
 import { ToolError, type Issue, type ToolErrorCode } from "../../errors.ts";
-import { quietly } from "../quietly.ts";
+import { quietly } from "../../quietly.ts";
 import type { ApprovalRequest } from "./types.ts";
 
 /** Why a decision does not count. */

@@ -4,7 +4,7 @@ import { foreignSchema } from "../../schema/foreign-schema.ts";
 import { create } from "../../store/create.ts";
 import { storeKey } from "../../store/store.ts";
 import { canonicalText } from "../digest.ts";
-import { unlessItThrows } from "../quietly.ts";
+import { unlessItThrows } from "../../quietly.ts";
 import { ApprovalError } from "./errors.ts";
 import type { ApprovalSettings } from "./options.ts";
 import type { ApprovalGrant, ApprovalRequest, GrantOptions, GrantPlace, GrantScope } from "./types.ts";

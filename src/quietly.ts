@@ -7,7 +7,7 @@ export async function quietly(work: () => unknown): Promise<void> {
   }
 }
 
-/** The answer to `look()`; `undefined` if it throws. */
+/** The answer to `look()`; `undefined` where it throws, as on a proxy, a getter, or an object without a prototype. */
 export function unlessItThrows<T>(look: () => T): T | undefined {
   try {
     return look();
