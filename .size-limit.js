@@ -7,15 +7,15 @@ import manifest from "./package.json" with { type: "json" };
 
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
-  ".": "49.8 kB",
+  ".": "49.9 kB",
   "./openai-chat": "60.9 kB",
   "./openai-responses": "62.5 kB",
   "./anthropic": "60.1 kB",
   "./google": "60 kB",
-  "./google-interactions": "58.1 kB",
+  "./google-interactions": "58 kB",
   "./cohere": "57 kB",
   "./text-json": "71.8 kB",
-  "./text-helpers": "60.1 kB",
+  "./text-helpers": "60 kB",
   "./approvals": "31.6 kB",
   "./bullmq": "29.3 kB",
   "./executable": "31.1 kB",
@@ -49,7 +49,7 @@ export default [
       [manifest.exports["./openai-chat"].default]: "{ openaiChat }",
     },
     ignore: validators,
-    limit: "57.1 kB",
+    limit: "57.2 kB",
   },
   ...subpaths.map(([path, target]) => ({
     name: path.replace(/^\./, "toolstream"),
