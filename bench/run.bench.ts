@@ -69,14 +69,24 @@ const ways: Record<string, () => Promise<string>> = {
   "a run, in SQLite": () => running(sqlite),
 };
 
-const overhead: { way: string; msPerRun: number; ratio: number }[] = [];
+const overhead: { way: string; msPerRun: number; ratio: number; msAtOnce: number; ratioAtOnce: number }[] = [];
 for (const [way, go] of Object.entries(ways)) {
-  for (let count = 0; count < WARM_UP; count++) await go();
-  const startedAt = performance.now();
-  for (let count = 0; count < RUNS; count++)
+  const check = async () => {
     if ((await go()) !== "It is 21 degrees.") throw new Error(`${way} is wrong`);
-  const msPerRun = (performance.now() - startedAt) / RUNS;
-  overhead.push({ way, msPerRun, ratio: msPerRun / (overhead[0]?.msPerRun ?? msPerRun) });
+  };
+  for (let count = 0; count < WARM_UP; count++) await check();
+  const msPerRun = await msEach(async () => {
+    for (let count = 0; count < RUNS; count++) await check();
+  });
+  const msAtOnce = await msEach(() => Promise.all(Array.from({ length: RUNS }, check)));
+  const byHandMs = overhead[0] ?? { msPerRun, msAtOnce };
+  overhead.push({
+    way,
+    msPerRun,
+    ratio: msPerRun / byHandMs.msPerRun,
+    msAtOnce,
+    ratioAtOnce: msAtOnce / byHandMs.msAtOnce,
+  });
 }
 
 const growth: { steps: number; stored: number; written: number; perStep: number }[] = [];
@@ -90,7 +100,13 @@ server.closeAllConnections();
 if (values.json) console.log(JSON.stringify({ overhead, growth }));
 else {
   console.table(
-    overhead.map(({ way, msPerRun, ratio }) => ({ way, "ms a run": round(msPerRun), "x by hand": round(ratio) })),
+    overhead.map(({ way, msPerRun, ratio, msAtOnce, ratioAtOnce }) => ({
+      way,
+      "ms a run": round(msPerRun),
+      "x by hand": round(ratio),
+      "ms a run, all at once": round(msAtOnce),
+      "x by hand, all at once": round(ratioAtOnce),
+    })),
   );
   console.table(
     growth.map(({ steps, stored, written, perStep }) => ({
@@ -100,6 +116,12 @@ else {
       "written a step": round(perStep),
     })),
   );
+}
+
+async function msEach(all: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await all();
+  return (performance.now() - startedAt) / RUNS;
 }
 
 async function byHand(): Promise<string> {

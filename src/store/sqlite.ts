@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers";
 import { isToolError, ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { checkMs } from "../time.ts";
@@ -56,6 +57,14 @@ const MAX_WAL = 16 * 1024 * 1024;
 /** How long one attempt waits inside SQLite, where it blocks the whole process; after that, waiting happens outside. */
 const BLOCKING_MS = 10;
 
+/** A write that waits for its transaction. */
+interface Write {
+  /** @throws ToolError `version_conflict`: it has written nothing */
+  work(): unknown;
+  resolve(result: any): void;
+  reject(error: unknown): void;
+}
+
 interface Row {
   readonly version: number;
   readonly key: string;
@@ -86,7 +95,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const find = database.prepare(
     "SELECT * FROM entry WHERE key = ? AND value IS NOT NULL AND (expires_at IS NULL OR expires_at > ?)",
   );
-  const write = database.prepare("REPLACE INTO entry (key, value, expires_at) VALUES (?, ?, ?)");
+  const replace = database.prepare("REPLACE INTO entry (key, value, expires_at) VALUES (?, ?, ?)");
   const sweep = database.prepare(
     "DELETE FROM entry WHERE version IN (SELECT version FROM entry WHERE expires_at <= ? LIMIT 20)",
   );
@@ -101,7 +110,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const dataVersion = database.prepare("PRAGMA data_version");
 
   /** Waits for other writers without blocking this process. */
-  async function run<Result>(verb: string, subject: string, work: () => Result): Promise<Result> {
+  async function run<Result>(work: () => Result): Promise<Result> {
     const giveUpAt = performance.now() + busyTimeoutMs;
     for (;;) {
       if (isClosed) throw closed(name);
@@ -110,11 +119,45 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
         if (what !== undefined) throw new Error(`its ${what} was deleted or replaced`);
         return work();
       } catch (error) {
-        if (isToolError(error)) throw error;
-        if (!isBusy(error) || performance.now() >= giveUpAt) throw failed(name, verb, subject, error);
+        if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
       }
       await new Promise((done) => setTimeout(done, 1 + Math.random() * 20));
     }
+  }
+
+  async function read<Result>(verb: string, subject: string, work: () => Result): Promise<Result> {
+    return run(work).catch(failing(verb, subject));
+  }
+
+  let waiting: Write[] = [];
+
+  /**
+   * Each transaction waits for the disk, and this process with it. So what is written in the same turn of the event
+   * loop is written in one.
+   */
+  async function write<Result>(verb: string, subject: string, work: () => Result): Promise<Result> {
+    const written = new Promise<Result>((resolve, reject) => {
+      if (waiting.push({ work, resolve, reject }) === 1) setImmediate(writeAll);
+    });
+    return written.catch(failing(verb, subject));
+  }
+
+  async function writeAll(): Promise<void> {
+    const writes = waiting;
+    waiting = [];
+    if (writes.length === 0) return;
+    try {
+      const settle = await run(() => transaction(database, () => writes.map(attempt)));
+      for (const tell of settle) tell();
+    } catch (error) {
+      for (const { reject } of writes) reject(error);
+    }
+  }
+
+  function failing(verb: string, subject: string): (error: unknown) => never {
+    return (error) => {
+      throw isToolError(error) ? error : failed(name, verb, subject, error);
+    };
   }
 
   function stored(key: string, now: number): Row | undefined {
@@ -187,7 +230,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
     async get<Value>(key: string) {
       checkKey(key);
-      const row = await run("read", key, () => stored(key, Date.now()));
+      const row = await read("read", key, () => stored(key, Date.now()));
       return row === undefined ? undefined : entryOf<Value>(name, row);
     },
 
@@ -195,38 +238,34 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
       checkPut(key, putOptions);
       const text = textOf(value);
       const { expectedVersion, ttlMs = null } = putOptions;
-      const row = await run("write", key, () =>
-        transaction(database, () => {
-          const now = Date.now();
-          const last = stored(key, now);
-          if (expectedVersion !== undefined && expectedVersion !== (last?.version ?? 0)) {
-            throw conflict(key, expectedVersion, last?.version ?? 0);
-          }
-          const keptUntil = last?.expires_at ?? null;
-          const expiresAt = ttlMs === "keep" ? keptUntil : ttlMs === null ? null : now + Math.ceil(ttlMs);
-          sweep.run(now);
-          const version = Number(write.run(key, text, expiresAt).lastInsertRowid);
-          return { version, key, value: text, expires_at: expiresAt };
-        }),
-      );
+      const row = await write("write", key, () => {
+        const now = Date.now();
+        const last = stored(key, now);
+        if (expectedVersion !== undefined && expectedVersion !== (last?.version ?? 0)) {
+          throw conflict(key, expectedVersion, last?.version ?? 0);
+        }
+        const keptUntil = last?.expires_at ?? null;
+        const expiresAt = ttlMs === "keep" ? keptUntil : ttlMs === null ? null : now + Math.ceil(ttlMs);
+        sweep.run(now);
+        const version = Number(replace.run(key, text, expiresAt).lastInsertRowid);
+        return { version, key, value: text, expires_at: expiresAt };
+      });
       tellOwn();
       return entryOf<Value>(name, row);
     },
 
     async delete(key, deleteOptions = {}) {
       checkDelete(key, deleteOptions);
-      const isDeleted = await run("delete", key, () =>
-        transaction(database, () => {
-          const now = Date.now();
-          const last = stored(key, now);
-          if (last === undefined) return false;
-          const { expectedVersion = last.version } = deleteOptions;
-          if (expectedVersion !== last.version) throw conflict(key, expectedVersion, last.version);
-          sweep.run(now);
-          write.run(key, null, now + DELETED_MS);
-          return true;
-        }),
-      );
+      const isDeleted = await write("delete", key, () => {
+        const now = Date.now();
+        const last = stored(key, now);
+        if (last === undefined) return false;
+        const { expectedVersion = last.version } = deleteOptions;
+        if (expectedVersion !== last.version) throw conflict(key, expectedVersion, last.version);
+        sweep.run(now);
+        replace.run(key, null, now + DELETED_MS);
+        return true;
+      });
       if (isDeleted) tellOwn();
       return isDeleted;
     },
@@ -235,13 +274,15 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
       checkList(prefix, listOptions);
       const { after = "", limit = -1 } = listOptions;
       // "\x7f" sorts after every key
-      const rows = await run("list", prefix, () => page.all(prefix, endOf(prefix) ?? "\x7f", after, Date.now(), limit));
+      const rows = await read("list", prefix, () =>
+        page.all(prefix, endOf(prefix) ?? "\x7f", after, Date.now(), limit),
+      );
       return rows.map((row) => entryOf<Value>(name, row as unknown as Row));
     },
 
     async subscribe(prefix, listener) {
       checkSubscribe(prefix, listener);
-      const stop = await run("subscribe to", prefix, () => {
+      const stop = await read("subscribe to", prefix, () => {
         if (timer === undefined) startWatching();
         else tellChanges(); // for the others: a new listener only gets later writes
         // In the same step, so that a listener leaving meanwhile does not end the watching.
@@ -255,6 +296,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
     async close() {
       if (isClosed) return;
+      void writeAll();
       isClosed = true;
       stopWatching();
       listeners.clear();
@@ -346,6 +388,17 @@ function watchFiles(path: string): () => string | undefined {
     });
     return gone?.name;
   };
+}
+
+/** @returns tells how it went, once the transaction is through */
+function attempt({ work, resolve, reject }: Write): () => void {
+  try {
+    const result = work();
+    return () => resolve(result);
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return () => reject(error);
+  }
 }
 
 function transaction<Result>(database: DatabaseSync, work: () => Result): Result {

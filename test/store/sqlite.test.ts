@@ -91,6 +91,72 @@ it("gives back the space that it needed while somebody else read for long, as a 
   expect(size()).toBeLessThan(17);
 });
 
+describe("writes of one moment", () => {
+  /** A transaction ends with a frame that says how large the database is then: https://sqlite.org/fileformat2.html#wal */
+  function transactions(): number {
+    const wal = readFileSync(`${path}-wal`);
+    const frame = 24 + wal.readUInt32BE(8);
+    let count = 0;
+    for (let at = 32; at < wal.length; at += frame) if (wal.readUInt32BE(at + 4) > 0) count++;
+    return count;
+  }
+
+  it("wait for the disk together", async () => {
+    const store = storeOf(path);
+    const before = transactions();
+    await Promise.all(Array.from({ length: 50 }, (_, index) => store.put(`a/${index}`, index)));
+    expect(transactions()).toBe(before + 1);
+    expect(await store.list("a/")).toHaveLength(50);
+  });
+
+  it("are made in order, each as if it were alone", async () => {
+    const store = storeOf(path);
+    const made = await Promise.allSettled([
+      store.put("a", 1, { expectedVersion: 0 }),
+      store.put("a", 2, { expectedVersion: 0 }),
+      store.delete("a"),
+      store.delete("a"),
+      store.put("a", 3, { expectedVersion: 0 }),
+    ]);
+    expect(made).toMatchObject([
+      { value: { value: 1 } },
+      { reason: { code: "version_conflict" } },
+      { value: true },
+      { value: false },
+      { value: { value: 3 } },
+    ]);
+    expect((await store.get("a"))!.value).toBe(3);
+  });
+
+  it("fail together, each under its own name, and none of them is made", async () => {
+    const store = storeOf(path);
+    edit((database) =>
+      database.exec(
+        "CREATE TRIGGER t BEFORE INSERT ON entry WHEN NEW.key = 'b' BEGIN SELECT abs(-9223372036854775808); END",
+      ),
+    );
+    const made = await Promise.allSettled([store.put("a", 1), store.put("b", 1)]);
+    expect(made).toMatchObject([
+      { reason: { code: "store_failed", message: expect.stringContaining('failed to write "a": integer overflow') } },
+      { reason: { code: "store_failed", message: expect.stringContaining('failed to write "b": integer overflow') } },
+    ]);
+    expect(await store.list("")).toEqual([]);
+  });
+
+  it("are made before the store is closed", async () => {
+    const store = storeOf(path);
+    const written = store.put("a", 1);
+    await store.close();
+    expect(await written).toMatchObject({ value: 1 });
+    expect(await storeOf(path).get("a")).toMatchObject({ value: 1 });
+  });
+
+  it("need no timers that tests have replaced", async () => {
+    vi.useFakeTimers();
+    expect(await storeOf(path).put("a", 1)).toMatchObject({ value: 1 });
+  });
+});
+
 it("can be in memory", async () => {
   const store = storeOf(":memory:");
   await store.put("a", 1);
@@ -209,12 +275,11 @@ describe("a file that is deleted or replaced while it is open", () => {
     await store.subscribe("a", ({ type }) => void seen.push(type));
     change();
     const work = [store.get("a"), store.put("a", 2), store.delete("a"), store.list(""), store.subscribe("a", () => {})];
-    for (const each of work) {
-      await expect(each).rejects.toMatchObject({
-        code: "store_failed",
-        message: expect.stringContaining("its file was deleted or replaced"),
-      });
-    }
+    const failed = {
+      code: "store_failed",
+      message: expect.stringContaining("its file was deleted or replaced"),
+    };
+    await Promise.all(work.map((each) => expect(each).rejects.toMatchObject(failed)));
     await soon(() => expect(seen).toEqual(["missed"]));
     await store.close();
     expect(await storeOf(path).put("b", 3)).toMatchObject({ value: 3 });
