@@ -26,7 +26,7 @@ const limits = {
   "./replay": "8.7 kB",
   "./store": "6.1 kB",
   "./store/redis": "7.1 kB",
-  "./store/sqlite": "7 kB",
+  "./store/sqlite": "7.2 kB",
   "./testing": "7.3 kB",
   "./zod3": "1.9 kB",
 };
