@@ -87,13 +87,16 @@ export function lowerSchema(
     if (!losses.has(key)) losses.set(key, { tool, path, rule, message });
   }
 
+  function loseSize(path: string): void {
+    const limits = `${MAX_DEPTH} or has more than ${MAX_SUBSCHEMAS} subschemas`;
+    lose(path, "size", `The schema is deeper than ${limits}. Any value is allowed here.`);
+  }
+
   /** A deep copy in which no subschema occurs twice, without keywords that are `undefined`. */
   function copy(node: JsonSchema, path: string, depth: number): JsonSchema {
     let outcome: JsonSchema = {};
-    if (depth > MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
-      const limits = `${MAX_DEPTH} or has more than ${MAX_SUBSCHEMAS} subschemas`;
-      lose(path, "size", `The schema is deeper than ${limits}. Any value is allowed here.`);
-    } else {
+    if (depth > MAX_DEPTH || ++count > MAX_SUBSCHEMAS) loseSize(path);
+    else {
       const stated = Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined));
       outcome = mapSubschemas(stated, (child, pointer) => copy(child, path + pointer, depth + 1));
     }
@@ -102,10 +105,16 @@ export function lowerSchema(
   }
 
   function run(rewrite: Rewrite, root: JsonSchema): JsonSchema {
-    return visit(root, "");
+    let visits = 0;
+    return visit(root, "", 1);
 
-    function visit(given: JsonSchema, madeAt: string): JsonSchema {
+    function visit(given: JsonSchema, madeAt: string, depth: number): JsonSchema {
       const path = origins.get(given) ?? madeAt;
+      // What is merged with the targets of references multiplies; null and annotations add a few to each.
+      if (depth > 4 * MAX_DEPTH || ++visits > 4 * MAX_SUBSCHEMAS) {
+        loseSize(path);
+        return {};
+      }
       const context: RewriteContext = {
         path,
         root,
@@ -117,7 +126,8 @@ export function lowerSchema(
         if (!origins.has(node)) origins.set(node, path);
         return node;
       };
-      const inside = (node: JsonSchema) => known(mapSubschemas(node, (child, pointer) => visit(child, path + pointer)));
+      const inside = (node: JsonSchema) =>
+        known(mapSubschemas(node, (child, pointer) => visit(child, path + pointer, depth + 1)));
       const { order = "down" } = rewrite;
       const node = known(rewrite.apply(order === "up" ? inside(given) : given, context));
       return order === "down" ? inside(node) : node;

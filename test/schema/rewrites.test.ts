@@ -224,6 +224,18 @@ table("refsAlone", [
     object({ a: { ...str, minLength: 2 } }, { $defs: { A: { $ref: "#/$defs/B" }, B: str } }),
   ],
   [
+    "drops what its target says, too",
+    refsAlone,
+    object(
+      { a: { $ref: "#/$defs/A", ...str }, b: { $ref: "#/$defs/A", ...str, description: "d" } },
+      { $defs: { A: str } },
+    ),
+    object(
+      { a: { $ref: "#/$defs/A" }, b: { description: "d", anyOf: [{ $ref: "#/$defs/A" }] } },
+      { $defs: { A: str } },
+    ),
+  ],
+  [
     "tells what binds beside a recursive one, but for what its target says, too",
     refsAlone,
     object({ a: { $ref: "#", type: "object" }, b: { $ref: "#", minProperties: 1, description: "d" } }),
@@ -1428,6 +1440,24 @@ it.each([
   const { schema: flat } = lowerSchema(schema, [refsAlone, flattenRootUnion]);
   expect(busyMs() - begin).toBeLessThan(2500);
   expect(flat["properties"]).toHaveProperty("b");
+});
+
+it.each([
+  [
+    "that multiply",
+    30,
+    (name: string) => ({ a: { $ref: name, minProperties: 1 }, b: { $ref: name, minProperties: 1 } }),
+  ],
+  ["in a long line", 3000, (name: string) => ({ a: { $ref: name, minProperties: 1 } })],
+])("merges references with siblings %s as far as there is room", (_, length, to) => {
+  const all = Array.from({ length }, (__, index) => [`d${index}`, object(to(`#/$defs/d${index + 1}`))]);
+  const schema = object(to("#/$defs/d0"), {
+    $defs: { ...Object.fromEntries(all), [`d${length}`]: object({ b: str }) },
+  });
+  const begin = busyMs();
+  const { losses } = lowerSchema(schema, [refsAlone]);
+  expect(busyMs() - begin).toBeLessThan(2500);
+  expect(losses[0]).toMatchObject({ rule: "size" });
 });
 
 it("merges references with siblings in a large cycle in time", () => {

@@ -113,7 +113,8 @@ export const refsAlone: Rewrite = {
     while (isRoot ? typeof current["$ref"] === "string" : binds(current)) {
       const { $ref, ...beside } = current as { $ref: string };
       const target = resolveRef(root, $ref);
-      if (target === undefined || seen.has(target) || (isRoot ? target === root : recursiveIn(root).has(target))) {
+      const isAlone = (schema: JsonSchema) => addsNothing(beside, schema) || recursiveIn(root).has(schema);
+      if (target === undefined || seen.has(target) || (isRoot ? target === root : isAlone(target))) {
         if (!isRoot) return besideRef($ref, beside, target ?? {}, context);
         lose(`${$ref} at the root points only to itself.`);
         return beside;
@@ -132,6 +133,11 @@ function besideRef($ref: string, beside: JsonSchema, target: JsonSchema, context
   const bound = binding(beside);
   const described = dropKeywords(bound).apply(without(beside, bound.filter(isSaid)), context);
   return Object.keys(described).length === 0 ? { $ref } : { ...described, anyOf: [{ $ref }] };
+}
+
+/** Whether what is beside a reference binds only what its target does, too. */
+export function addsNothing(beside: JsonSchema, target: JsonSchema): boolean {
+  return binding(beside).every((keyword) => sameValue(beside[keyword], target[keyword]));
 }
 
 /** Whether a reference has siblings other than annotations. */
