@@ -1,5 +1,6 @@
 import { toStrictJsonSchema } from "openai/lib/transform";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { toSchema } from "../../src/schema/index.ts";
 import { lowerSchema } from "../../src/schema/lower.ts";
 import { functionSchema, strictFunctionSchema } from "../../src/schema/rewrites.ts";
@@ -159,11 +160,53 @@ describe("functionSchema()", () => {
       { $ref: "#/$defs/Text", description: "The a." },
       { description: "The a.", anyOf: [{ $ref: "#/$defs/Text" }] },
     ],
+    // https://github.com/router-for-me/CLIProxyAPI/issues/5316
+    ["a type beside a reference", { $ref: "#/$defs/Text", ...text }, { $ref: "#/$defs/Text" }],
+    [
+      "a length and a description beside a reference, as of zod's text.min(2).describe(…)",
+      { $ref: "#/$defs/Text", ...text, minLength: 2, description: "The a." },
+      { ...text, minLength: 2, description: "The a." },
+    ],
+    // https://github.com/MoonshotAI/kimi-code/issues/1610
+    [
+      "required properties without a schema",
+      object({ a: text }, { required: ["a", "b"], additionalProperties: { type: "integer" } }),
+      object({ a: text, b: { type: "integer" } }, { required: ["a", "b"], additionalProperties: { type: "integer" } }),
+    ],
+    [
+      "a branch that requires what it does not define",
+      { anyOf: [object({ a: text }, { required: ["a", "b"] }), { type: "null" }] },
+      { anyOf: [object({ a: text, b: {} }, { required: ["a", "b"] }), { type: "null" }] },
+    ],
   ])("says what Kimi's API rejects in a form that it accepts: %s", (_, given, said) => {
     const $defs = { Text: { ...text, description: "Any text." } };
     const inside = (p: JsonSchema) => object({ p, t: { $ref: "#/$defs/Text" } }, { $defs });
     const { schema, losses } = lowerSchema(inside(given), functionSchema());
     expect(schema).toEqual(inside(said));
+    expect(losses).toEqual([]);
+  });
+
+  it("copies no definition that is long, or has references of its own, for what is beside a reference to it", () => {
+    const $defs = {
+      Pair: object({ a: { $ref: "#/$defs/Text" }, b: { $ref: "#/$defs/Text" } }),
+      Long: { ...text, description: "x".repeat(2000) },
+      Text: text,
+    };
+    const schema = object(
+      { p: { $ref: "#/$defs/Pair", minProperties: 1 }, l: { $ref: "#/$defs/Long", minLength: 1 } },
+      { $defs },
+    );
+    expect(lowerSchema(schema, functionSchema())).toEqual({ schema, losses: [] });
+  });
+
+  // https://github.com/noonghunna/club-3090/issues/45
+  it("says nothing of the names in a record: vLLM makes no grammar of that", () => {
+    const record = z.object({ r: z.record(z.string(), z.number()), e: z.record(z.enum(["a", "b"]), z.number()) });
+    const { schema, losses } = lowerSchema(toSchema(record).jsonSchema, functionSchema());
+    const number = { type: "number" };
+    const e = object({ a: number, b: number }, { required: ["a", "b"], additionalProperties: false });
+    const r = { type: "object", additionalProperties: number };
+    expect(schema).toEqual(object({ r, e }, { required: ["r", "e"] }));
     expect(losses).toEqual([]);
   });
 

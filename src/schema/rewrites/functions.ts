@@ -1,16 +1,28 @@
+import { propertiesOf, requiredOf } from "../fields.ts";
+import { isRecord } from "../json.ts";
 import { atRoot, type Rewrite } from "../lower.ts";
+import { once } from "../once.ts";
 import { targetOf } from "../refs.ts";
 import { saidOfRoot } from "../root.ts";
-import { ANNOTATIONS, binding } from "../subschemas.ts";
+import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
-import { describe, dropAnnotations, dropKeywords, keepFormats, keepKeywords, tellingBounds } from "./keywords.ts";
+import {
+  describe,
+  dropAnnotations,
+  dropKeywords,
+  keepFormats,
+  keepKeywords,
+  saysNothing,
+  tellingBounds,
+  without,
+} from "./keywords.ts";
 import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { nullableToType } from "./nullability.ts";
 import { keepPatterns } from "./patterns.ts";
 import { isPortable } from "./portable.ts";
-import { keepLocalRefs, refsAlone } from "./refs.ts";
+import { addsNothing, keepLocalRefs, refsAlone } from "./refs.ts";
 import { flattenRootUnion, oneOfToAnyOf, spreadUnions } from "./unions.ts";
 import {
   constToEnum,
@@ -49,7 +61,9 @@ export function functionSchema(): readonly Rewrite[] {
       tellingBounds,
       listedItemsToPrefixItems,
       withoutBooleanSchemas,
-      annotateAround,
+      listedNamesToProperties,
+      namesOfItsOwn,
+      nothingBesideRefs,
       atRoot(foldAllOf),
       flattenRootUnion,
       // What the `if` says about properties may be what counts them as evaluated.
@@ -57,6 +71,7 @@ export function functionSchema(): readonly Rewrite[] {
       ensureItems,
       ensureObjectRoot,
       completeBranches,
+      declareRequired,
       // A part that was merged into the root may have held the last reference to a definition.
       keepLocalRefs,
     ].map(unlessFreeText),
@@ -110,12 +125,54 @@ export function strictFunctionSchema(): readonly Rewrite[] {
 }
 
 /**
- * Annotations go around a reference. Kimi's API, which follows it first, rejects a second description ("conflicting
- * keywords found after $ref expansion: description", https://github.com/MoonshotAI/kimi-cli/issues/2061).
+ * Nothing stays beside a reference, where that loses nothing: annotations go around it, and constraints into a copy of
+ * what it points to. Kimi's API, which follows it first, rejects a type ("when using $ref, type should be defined in the
+ * referenced schema", https://github.com/router-for-me/CLIProxyAPI/issues/5316), and whatever is said twice
+ * ("conflicting keywords found after $ref expansion: description",
+ * https://github.com/MoonshotAI/kimi-cli/issues/2061).
  */
-const annotateAround: Rewrite = {
-  name: "annotateAround",
-  apply: (node, context) => (context.isRoot || binding(node).length === 1 ? refsAlone.apply(node, context) : node),
+const nothingBesideRefs: Rewrite = {
+  name: "nothingBesideRefs",
+  apply(node, context) {
+    const { $ref: _, ...beside } = node;
+    const target = targetOf(node, context.root);
+    if (context.isRoot || target === undefined || addsNothing(beside, target)) return refsAlone.apply(node, context);
+    if (!mayBeCopied(target)) return node;
+    let isExact = true;
+    const copied = refsAlone.apply(node, { ...context, lose: () => void (isExact = false) });
+    return isExact ? copied : node;
+  },
+};
+
+/** With references of its own it could multiply. */
+const mayBeCopied = /* @__PURE__ */ once((target: JsonSchema): boolean => {
+  const text = JSON.stringify(target);
+  return text.length <= 1000 && !text.includes('"$ref"');
+});
+
+/**
+ * Each required property has a schema. Kimi's API rejects one without ("required property 'codecType' is not defined in
+ * properties", https://github.com/MoonshotAI/kimi-code/issues/1610).
+ */
+const declareRequired: Rewrite = {
+  name: "declareRequired",
+  apply(node) {
+    const properties = propertiesOf(node);
+    const missing = requiredOf(node).filter((name) => !Object.hasOwn(properties, name));
+    if (missing.length === 0) return node;
+    const { additionalProperties: other } = node;
+    const added = missing.map((name) => [name, isRecord(other) ? { ...other } : {}]);
+    return { ...node, properties: { ...properties, ...Object.fromEntries(added) } };
+  },
+};
+
+/**
+ * No record says that its names are texts, as all of zod's do. vLLM rejects that where it makes a grammar of the tools
+ * ("Unimplemented keys: ["propertyNames"]", https://github.com/noonghunna/club-3090/issues/45).
+ */
+const namesOfItsOwn: Rewrite = {
+  name: "namesOfItsOwn",
+  apply: (node) => (saysNothing("propertyNames", node) ? without(node, ["propertyNames"]) : node),
 };
 
 /**
