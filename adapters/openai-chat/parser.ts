@@ -360,7 +360,8 @@ export class ChatParser implements Parser<WireEvent | string> {
     whole: boolean,
   ): void {
     const id = idOf(wireId);
-    const name = typeof wireName === "string" ? withoutDebris(wireName) : undefined;
+    // `"null"` on the later pieces is none, as of an id: https://github.com/BerriAI/litellm/issues/12513
+    const name = typeof wireName === "string" && wireName !== "null" ? withoutDebris(wireName) : undefined;
     const record = argumentsObject(args);
     const text = argumentsText(args);
     // Nothing but empty strings: a stub, or the empty fragment that some servers send last.

@@ -18,7 +18,8 @@ export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | unde
  *   the call that has the index, nor with a repetition of its head
  * - a name for a call whose arguments are complete opens a new one, with the arguments that come with it or after it,
  *   since some servers send one id and one index for all
- * - without an id and with an unknown index, it is the call now open, unless that has ended or a name comes
+ * - without an id and with an unknown index, it is the call now open, unless that has ended or a name comes; with the
+ *   index of a call that has all of its arguments, too, if those of the call now open begin
  * - a call that came in pieces and comes again whole, with its id, under another index is the same call
  * - a name that neither repeats nor continues one opens a new call, where nothing else tells calls apart
  */
@@ -44,7 +45,10 @@ export class ToolRouter {
     if (routes.open !== undefined && goesOn(routes.open, chunk)) return routes.open;
     const id = chunk.id || undefined;
     const { callIndex } = chunk;
-    const byIndex = routes.byIndex.get(callIndex);
+    const placed = routes.byIndex.get(callIndex);
+    const drifts = placed !== undefined && startsOpen(placed, routes.open, chunk);
+    if (drifts) routes.byIndex.set(callIndex!, routes.open!);
+    const byIndex = drifts ? routes.open : placed;
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
     if (bound !== undefined && !sharesId(bound, unnamed(routes, byIndex, chunk), chunk)) {
       // One id for two parallel calls: the second has its own index and name.
@@ -292,6 +296,17 @@ function goesOnUnderAnotherId({ args, name, ended }: CallState, chunk: ToolChunk
 /** Whether what came may be a placeholder for arguments to come. */
 function isPlaceholder({ args, ended }: CallState): boolean {
   return args.isPlaceholder && !ended;
+}
+
+/**
+ * Whether a piece starts the arguments of the call now open, though its index is that of a call that has all of its own:
+ * SGLang counts the tools of the request in the heads of calls, and the calls in what follows them.
+ * https://github.com/sgl-project/sglang/issues/6310
+ */
+function startsOpen(placed: CallState, open: CallState | undefined, chunk: ToolChunk): boolean {
+  if (open === undefined || open === placed || chunk.id || chunk.name || !startsArguments(chunk)) return false;
+  const isFull = placed.args.isClosed && !placed.args.isPlaceholder;
+  return isFull && open.args.isEmpty && takesMore(open) && open.position > placed.position && !isCopyOf(placed, chunk);
 }
 
 /** Whether a chunk carries neither arguments nor an end. */

@@ -291,6 +291,15 @@ describe("openaiChat.parser()", () => {
   });
 
   // langchain-ai/langchainjs#11373
+  // https://github.com/BerriAI/litellm/issues/12513
+  it('takes the name "null", on the later pieces of a call, for none', async () => {
+    const piece = (args: string) =>
+      calls({ index: 0, id: "", type: "FUNCTION", function: { name: "null", arguments: args } });
+    const head = { index: 0, id: "call_0", type: "FUNCTION", function: { name: "get_weather", arguments: "" } };
+    const turn = await read([calls(head), piece('{"city":'), piece('"Oslo"}'), piece(""), end], [getWeather]);
+    expect(turn.calls.map(({ outcome }) => outcome)).toMatchObject([{ name: "get_weather", input: { city: "Oslo" } }]);
+  });
+
   it('takes the id "null", which several calls have, for none', async () => {
     const piece = (args: string, name?: string) => calls({ id: "null", function: { name, arguments: args } });
     const turn = await read([piece('{"n":', "a"), piece("0}"), piece('{"n":', "b"), piece("1}"), end]);

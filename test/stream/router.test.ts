@@ -335,6 +335,34 @@ describe("finds the call of a chunk", () => {
         ["b", "g", { y: 2 }],
       ],
     ],
+    // https://github.com/sgl-project/sglang/issues/6310
+    [
+      "quirk 4: the heads count the tools of the request, the pieces the calls",
+      [
+        head(2, "a", "get", ""),
+        more(0, '{"x":'),
+        more(0, "1}"),
+        head(1, "b", "g", ""),
+        more(1, '{"y":2}'),
+        head(0, "c", "f", ""),
+        more(2, '{"z":'),
+        more(2, "3}"),
+        more(2, ""),
+      ],
+      [
+        ["a", "get", { x: 1 }],
+        ["b", "g", { y: 2 }],
+        ["c", "f", { z: 3 }],
+      ],
+    ],
+    [
+      "quirk 15: a copy of the arguments, behind the head of the next call",
+      [head(0, "a", "f", '{"x":'), more(0, "1}"), head(1, "b", "g", ""), more(0, '{"x":1}'), more(1, '{"y":2}')],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
     [
       "quirk 4: the index drifts, and the id is on every piece",
       [head(0, "a", "f"), more(1, '{"x":', "a"), more(2, "1}", "a")],
