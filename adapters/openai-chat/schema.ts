@@ -10,8 +10,12 @@ import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 
-/** `^[a-zA-Z0-9_-]{1,64}$`: what OpenAI and every server of its wire accept. `math.add` becomes `math__add`. */
-export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
+/**
+ * `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`: what OpenAI and every server of its wire accept. `math.add` becomes `math__add`.
+ * Kimi and Gemini reject a digit at the front, and a hyphen: https://platform.kimi.ai/docs/api/tool-use,
+ * https://github.com/openclaw/openclaw/issues/79179, https://github.com/labring/FastGPT/issues/5834
+ */
+export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, allowedFirst: /[a-zA-Z_]/, maxLength: 64 });
 
 /**
  * The tools as `chat.completions.create()` takes them. A tool whose input is a string (not an object) becomes a custom

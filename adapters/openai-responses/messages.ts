@@ -210,5 +210,5 @@ function isCaller(value: unknown): value is { type: "direct" } | { type: "progra
 }
 
 function isClean(name: string): boolean {
-  return /^[a-zA-Z0-9_-]+$/.test(name);
+  return /^[a-zA-Z_][\w-]*$/.test(name);
 }

@@ -24,8 +24,12 @@ import { freeTextNames, lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 
-/** `^[a-zA-Z0-9_-]{1,64}$` */
-export const toolName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
+/** `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`. OpenAI takes a digit at the front, too; Kimi and Gemini, behind OpenRouter, do not. */
+export const toolName: (name: string) => string = safeToolName({
+  allowed: /[a-zA-Z0-9_-]/,
+  allowedFirst: /[a-zA-Z_]/,
+  maxLength: 64,
+});
 
 /**
  * The tools as `responses.create()` takes them. A tool whose schema is a string becomes a custom tool: the model writes

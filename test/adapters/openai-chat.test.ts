@@ -1694,6 +1694,8 @@ describe("openaiChat.tools()", () => {
   it.each([
     ["get_weather", "get_weather"],
     ["math.add", "math__add"],
+    ["21st_search", "_21st_search"],
+    ["-A__quotes", "_-A__quotes"],
     ["a".repeat(64), "a".repeat(64)],
   ])("knows %s as %s", (name, wire) => expect(openaiChat.toolName(name)).toBe(wire));
 

@@ -1998,6 +1998,17 @@ describe("tools()", () => {
     expect(turn.calls[0]?.name).toBe("math.add");
     expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ name: "math__add" }]);
   });
+
+  it("puts a _ before a digit at the front of a name, also where the model left it out", async () => {
+    const search = defineTool({ name: "21st_search", inputSchema: z.object({}), effect: "read", execute: () => 3 });
+    expect(openaiResponses.tools([search])).toMatchObject([{ name: "_21st_search" }]);
+    for (const name of ["_21st_search", "21st_search"]) {
+      const wire = call(0, "{}", { name });
+      const turn = await turnOf([added(0, wire), ended(0, wire), completed], [search]);
+      expect(turn.calls[0]?.name).toBe("21st_search");
+      expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ name: "_21st_search" }]);
+    }
+  });
 });
 
 describe("toolChoice()", () => {
