@@ -14,6 +14,8 @@ const json = `{"name": "get_weather", "arguments": ${args}}`;
 const xml = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>";
 const deepseek = (call: string) =>
   `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>${call}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`;
+const plamo = (input: string) =>
+  `<|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>get_weather<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>${input}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>`;
 const hunyuan = (head: string) =>
   `<tool_calls>\n<tool_call>${head}<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>\n</tool_calls>`;
 const kimi3 =
@@ -56,7 +58,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
     `<tool_call>\n${xml.replaceAll("\nOslo\n", "Oslo")}\n</tool_call>`,
   ],
   "Seed-OSS": [`<seed:tool_call>\n${xml}\n</seed:tool_call>`],
-  "GLM 4.5 and on, Ling 3, Laguna, HyperCLOVA X": [
+  "GLM 4.5 and on, Ling 3, Laguna, HyperCLOVA X, Spark 2.5": [
     "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>",
     "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>",
   ],
@@ -69,6 +71,11 @@ const written: Readonly<Record<string, readonly string[]>> = {
   ],
   "Solar Open 2": [
     "<|tool_call:start|>get_weather\n<|tool_arg:start|>city<|tool_arg:value|>Oslo<|tool_arg:end|>\n<|tool_call:end|>",
+  ],
+  "IQuest Q1": ["<iquest_tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value></iquest_tool_call>"],
+  "K2 Horizon": [
+    "<ifm|tool_calls>\n<ifm|tool_call>get_weather\n<ifm|arg_key>city</ifm|arg_key>\n<ifm|arg_value>Oslo</ifm|arg_value>\n</ifm|tool_call>\n</ifm|tool_calls>",
+    "<ifm|tool_call>get_weather<ifm|arg_key>city</ifm|arg_key><ifm|arg_value>Oslo</ifm|arg_value></ifm|tool_call>",
   ],
   "Llama 3.1, 3.2, 3.3": [
     json.replace("arguments", "parameters"),
@@ -88,6 +95,11 @@ const written: Readonly<Record<string, readonly string[]>> = {
   "DeepSeek V3, R1, V3.1": [
     deepseek(`get_weather<｜tool▁sep｜>${args}`),
     deepseek(`function<｜tool▁sep｜>get_weather\n\`\`\`json\n${args}\n\`\`\``),
+  ],
+  "PLaMo 3": [
+    plamo(args),
+    plamo(`<|plamo:msg|>${args}`),
+    `<|plamo:begin_tool_requests:plamo|>${plamo(`<|plamo:constrain|>json<|plamo:msg|>${args}`)}<|plamo:end_tool_requests:plamo|>`,
   ],
   "DeepSeek V3.2 and on": [
     `<${dsml}function_calls>\n<${dsml}invoke name="get_weather">\n<${dsml}parameter name="city" string="true">Oslo</${dsml}parameter>\n</${dsml}invoke>\n</${dsml}function_calls>`,

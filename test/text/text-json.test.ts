@@ -1473,6 +1473,31 @@ describe("a call of deepseek", () => {
   ])("%s", async (_, text, outcomes, said) => {
     await expectRead(textJson("deepseek"), text, outcomes, said);
   });
+
+  const plamo = (name: string, input: string) =>
+    `<|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>${name}<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>${input}<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>`;
+  const plamos = (...calls: string[]) =>
+    `<|plamo:begin_tool_requests:plamo|>${calls.join("")}<|plamo:end_tool_requests:plamo|>`;
+  const city = '{"city": "Oslo"}';
+  it.each<[string, string, unknown[], string]>([
+    [
+      "is read",
+      `So.${plamos(plamo("get_weather", `<|plamo:msg|>${city}`), plamo("now", "{}"))} Yes.`,
+      [{ city: "Oslo" }, {}],
+      "So. Yes.",
+    ],
+    [
+      "may have a value about such calls",
+      plamo("write_file", JSON.stringify({ path: "a", content: plamos(plamo("now", "{}")) })),
+      [{ path: "a", content: plamos(plamo("now", "{}")) }],
+      "",
+    ],
+    ["is cut before its end", plamos(plamo("get_weather", city)).slice(0, -66), ["truncated"], ""],
+    ["is cut before its arguments", plamo("get_weather", "").slice(0, -90), ["truncated"], ""],
+    ["is none without arguments", plamo("now", "no"), [], plamo("now", "no")],
+  ])("of PLaMo 3 %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("deepseek"), text, outcomes, said);
+  });
 });
 
 describe("a call of glm", () => {
@@ -1640,6 +1665,29 @@ describe("a call of glm", () => {
       "It begins with <|tool_call:start|> there.\n",
     ],
   ])("of Solar Open 2 %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("glm"), text, outcomes, said);
+  });
+
+  const k2 = (name: string, values: Record<string, string>) => {
+    const list = Object.entries(values).map(
+      ([key, value]) => `\n<ifm|arg_key>${key}</ifm|arg_key>\n<ifm|arg_value>${value}</ifm|arg_value>`,
+    );
+    return `<ifm|tool_call>${name}${list.join("")}\n</ifm|tool_call>`;
+  };
+  const k2s = (...calls: string[]) => `<ifm|tool_calls>\n${calls.join("\n")}\n</ifm|tool_calls>`;
+  it.each<[string, string, unknown[], string]>([
+    ["is read", `So.${k2("write_file", file)}\n${k2("now", {})}`, [file, {}], "So.\n"],
+    ["is read in a section", `So.${k2s(k2("write_file", file), k2("now", {}))} Yes.`, [file, {}], "So. Yes."],
+    [
+      "may have a value about such calls",
+      k2("write_file", { ...file, content: k2s(k2("now", {})) }),
+      [{ ...file, content: k2s(k2("now", {})) }],
+      "",
+    ],
+    ["is cut in a value", k2s(k2("now", {}), k2("write_file", file)).slice(0, -80), [{}, "truncated"], ""],
+    ["is cut before its end", `<ifm|tool_calls>${k2("write_file", file).slice(0, -1)}`, ["truncated"], ""],
+    ["is none in a sentence", "It is <ifm|tool_call> there.\n", [], "It is <ifm|tool_call> there.\n"],
+  ])("of K2 Horizon %s", async (_, text, outcomes, said) => {
     await expectRead(textJson("glm"), text, outcomes, said);
   });
 

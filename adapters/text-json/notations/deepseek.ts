@@ -11,11 +11,24 @@ function mark(words: string): string[] {
   return SPACES.map((space) => `<\u{ff5c}${words.replaceAll(" ", space)}\u{ff5c}>`);
 }
 
-const SECTIONS = mark("tool calls begin");
-const SECTION_ENDS = mark("tool calls end");
-const CALLS = mark("tool call begin");
-const CALL_ENDS = mark("tool call end");
-const SEPARATORS = mark("tool sep");
+/** Of PLaMo 3. */
+function plamo(words: string): string {
+  return `<|plamo:${words.replaceAll(" ", "_")}:plamo|>`;
+}
+
+const PLAMO_SEPARATOR = plamo("end tool name") + plamo("begin tool arguments");
+const PLAMO_JSON = "<|plamo:msg|>";
+
+const SECTIONS = [...mark("tool calls begin"), plamo("begin tool requests")];
+const SECTION_ENDS = [...mark("tool calls end"), plamo("end tool requests")];
+const CALLS = [...mark("tool call begin"), plamo("begin tool request") + plamo("begin tool name")];
+const CALL_ENDS = [...mark("tool call end"), plamo("end tool arguments") + plamo("end tool request")];
+const SEPARATORS = [
+  ...mark("tool sep"),
+  PLAMO_SEPARATOR,
+  PLAMO_SEPARATOR + PLAMO_JSON,
+  `${PLAMO_SEPARATOR}<|plamo:constrain|>json${PLAMO_JSON}`,
+];
 /** V3 and R1 put the arguments into a code fence. */
 const FENCES = ["```json", "```"];
 const FENCED_ENDS = CALL_ENDS.flatMap((end) => [end, `\`\`\`${end}`, `\`\`\`\n${end}`]);
@@ -30,10 +43,12 @@ const [RESULT_END] = mark("tool output end") as [string];
 
 /**
  * DeepSeek V3.1: a section of calls, each `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`. V3 and R1 write
- * `function<｜tool▁sep｜>name`, with the arguments in a JSON code fence on the following lines.
+ * `function<｜tool▁sep｜>name`, with the arguments in a JSON code fence on the following lines. PLaMo 3 has other marks for
+ * the same, none of them a token of its own.
  *
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.1/blob/main/tokenizer_config.json
  * @see https://github.com/vllm-project/vllm/pull/23454 for both forms
+ * @see https://github.com/vllm-project/vllm/pull/56575 and https://github.com/openclaw/openclaw/pull/62893 for PLaMo
  */
 export const deepseek: JsonDialect = {
   ...sectionNotation({

@@ -27,30 +27,42 @@ type Marks = readonly [
   ...sectionEnds: string[],
 ];
 
-const SOLAR: Marks = [
-  "<|tool_call:start|>",
-  "<|tool_call:end|>",
-  "<|tool_arg:start|>",
-  "<|tool_arg:value|>",
-  "",
-  "<|tool_arg:end|>",
+/** Of Solar Open 2, IQuest Q1 and K2 Horizon. */
+const OTHERS: readonly Marks[] = [
+  ["<|tool_call:start|>", "<|tool_call:end|>", "<|tool_arg:start|>", "<|tool_arg:value|>", "", "<|tool_arg:end|>"],
+  ["<iquest_tool_call>", "</iquest_tool_call>", KEY, KEY_END, VALUE, VALUE_END],
+  [
+    "<ifm|tool_call>",
+    "</ifm|tool_call>",
+    "<ifm|arg_key>",
+    "</ifm|arg_key>",
+    "<ifm|arg_value>",
+    "</ifm|arg_value>",
+    "</ifm|tool_calls>",
+  ],
 ];
+const OTHER_CALLS = OTHERS.map(([call]) => call);
+const OTHER_SECTION = "<ifm|tool_calls>";
 
 /**
  * GLM 4.5 and on: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`, with line breaks
  * between the tags (4.5, 4.6) or without. The tool's schema says what a value means. Hunyuan 3 and 4 write the same in
  * a section, 3 with `<tool_sep>` after the name. All of their tags may have a suffix, which depends on the checkpoint:
- * `<tool_call:opensource>`. Solar Open 2 has other marks for the same.
+ * `<tool_call:opensource>`. Solar Open 2, IQuest Q1 and K2 Horizon have other marks for the same.
  *
  * @see https://huggingface.co/zai-org/GLM-4.5/blob/main/chat_template.jinja
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/hunyuan_detector.py for Hunyuan 3
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/hy_v4_tool_parser.py for Hunyuan 4
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/solar_open2_tool_parser.py
+ * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/k2_horizon_tool_parser.py
+ * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/iquest_q1_detector.py
  */
 export const glm: JsonDialect = {
-  markers: [CALL, SUFFIXED_CALL, ...SECTIONS, SOLAR[0]],
+  markers: [CALL, SUFFIXED_CALL, ...SECTIONS, ...OTHER_CALLS, OTHER_SECTION],
   start: (writer, context) => (marker) => {
-    if (marker === SOLAR[0]) return new TagBlock(tagsOf(SOLAR), marker, writer, context);
+    if (marker === OTHER_SECTION) return new TagBlock(tagsOf(OTHERS.at(-1)!), "", writer, context);
+    const marks = OTHERS.find(([call]) => call === marker);
+    if (marks !== undefined) return new TagBlock(tagsOf(marks), marker, writer, context);
     const isSection = SECTIONS.includes(marker);
     const block = (rest: string, suffix: string) =>
       new TagBlock(tagsOf(marksOf(suffix, isSection)), isSection ? "" : marker + rest, writer, context);
@@ -79,7 +91,7 @@ Values are written as they are, without quotes or escapes; lists and objects as 
         return `${CALL}${name}\n${parameters.join("")}${CALL_END}`;
       })
       .join("\n"),
-  ...results({ ...TOOL_RESPONSE, marks: ["<tool_call", "</tool_call", SOLAR[0]] }),
+  ...results({ ...TOOL_RESPONSE, marks: ["<tool_call", "</tool_call", ...OTHER_CALLS, OTHER_SECTION] }),
 };
 
 /** The maximum length of a name with the white space around it. */
