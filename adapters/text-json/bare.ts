@@ -99,7 +99,7 @@ export class BareCalls implements BlockReader {
   }
 }
 
-const FOLLOWED = "text follows it on its line, as if it were only written about";
+export const FOLLOWED = "text follows it on its line, as if it were only written about";
 
 /** The end of whatever may separate two calls. */
 function endOfGap(text: string, from: number): number {

@@ -3,6 +3,7 @@ import { Kept } from "../../src/text/kept.ts";
 import { find, isSpace, look, lookFor, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
+import { FOLLOWED } from "./bare.ts";
 
 /** The marks of a call whose strings stand between delimiters. */
 export interface Delimiters {
@@ -10,6 +11,8 @@ export interface Delimiters {
   readonly close: string;
   /** Before and after every string. Nothing escapes it. */
   readonly quote: string;
+  /** Set if `open` was left out: what else may follow the call at once. */
+  readonly next?: readonly string[];
 }
 
 const NO_END = "a string has no end";
@@ -24,9 +27,13 @@ const MAX_KEY = 256;
  * Nothing escapes a delimiter, so one that no comma, bracket or colon follows may be a quote that belongs to the string.
  * Such a call is an error, and everything up to its end mark is ignored: the string may quote calls. If it has hidden
  * an end mark, which one is the call's own is unknown, and nothing after it is read.
+ *
+ * A bare call may have no end mark either: then the line, the next call or the text ends it.
  */
 export class DelimitedCall implements BlockReader {
   state: BlockReader["state"] = "head";
+  /** It is bare, and another such call may follow. */
+  readonly isPreface: boolean;
   readonly #marks: Delimiters;
   readonly #words: readonly string[];
   readonly #writer: BlockWriter;
@@ -41,11 +48,14 @@ export class DelimitedCall implements BlockReader {
   #quote = "";
   #isKey = false;
   #isEscaped = false;
+  /** Its arguments stand in parentheses, and in braces there. */
+  #isWrapped = false;
   /** What follows the first mark in the string that is open, or has just been closed. */
   #kept: Kept | undefined;
 
   constructor(marks: Delimiters, writer: BlockWriter, context: TextContext) {
     this.#marks = marks;
+    this.isPreface = marks.next !== undefined;
     this.#words = [marks.quote, marks.close, marks.open];
     this.#writer = writer;
     this.#context = context;
@@ -54,12 +64,13 @@ export class DelimitedCall implements BlockReader {
   read(text: string, from: number): number {
     let at = from;
     if (this.state === "head") {
-      const begin = headAt(text, at);
+      const begin = this.isPreface ? bareHeadAt(text, at, this.#context) : headAt(text, at);
       if (begin === "none") this.state = "none";
       if (typeof begin === "string") return at;
       this.state = "open";
       this.#call = this.#writer.call();
       this.#call.name(begin.name);
+      this.#isWrapped = begin.isWrapped;
       this.#open(begin.closer, "{");
       at = begin.end;
     }
@@ -73,10 +84,14 @@ export class DelimitedCall implements BlockReader {
 
   end(rest: string): string | undefined {
     if (this.state === "head") {
-      if (rest.trim() === "") return undefined;
+      if (this.isPreface || rest.trim() === "") return undefined;
       this.#call = this.#writer.call();
     }
     this.state = "closed";
+    if (this.isPreface && this.#context.isWhole && this.#expected === "end") {
+      this.#call!.done();
+      return rest === "" ? undefined : rest;
+    }
     if (!this.#context.isWhole || this.#quote === "" || this.#kept === undefined) {
       this.#call!.cut();
       return undefined;
@@ -118,9 +133,26 @@ export class DelimitedCall implements BlockReader {
       this.state = "closed";
       return mark.word === open ? at : at + close.length;
     }
+    if (this.#expected === "end" && this.isPreface) return this.#endBare(text, at);
     if (isSpace(text.charCodeAt(at))) return at + 1;
+    if (this.#expected === "end" && this.#isWrapped && character === ")") {
+      this.#isWrapped = false;
+      return at + 1;
+    }
     if (mark?.word === open) return this.#refuse("another call begins in its arguments", at);
     return this.#readSign(mark === undefined ? character : quote, at);
+  }
+
+  /** @param from the end of the arguments of a bare call */
+  #endBare(text: string, from: number): number | "maybe" {
+    const { close, open, next = [] } = this.#marks;
+    const at = skipSpace(text, from);
+    const mark = at === text.length ? "maybe" : lookFor(text, at, [close, open, ...next]);
+    if (mark === "maybe") return mark;
+    if (mark !== undefined || text.slice(from, at).includes("\n")) this.#call!.done();
+    else this.#call!.unreadable(FOLLOWED);
+    this.state = "closed";
+    return mark?.word === close ? at + close.length : from;
   }
 
   /** A bracket, a separator, or the beginning of a key, a string or another value. */
@@ -266,7 +298,14 @@ const REASONS: { readonly next: string; readonly [expected: string]: string } = 
   next: 'a value is followed by something else: write a quote in a string as "',
 };
 
-function headAt(text: string, from: number): { name: string; closer: string; end: number } | "maybe" | "none" {
+interface Head {
+  readonly name: string;
+  readonly closer: string;
+  readonly isWrapped: boolean;
+  readonly end: number;
+}
+
+function headAt(text: string, from: number): Head | "maybe" | "none" {
   // Models leave the word out (vllm-project/vllm#53431), or write the call as in Python (#53642).
   let at = skipSpace(text, from);
   const word = look(text, at, "call");
@@ -280,5 +319,20 @@ function headAt(text: string, from: number): { name: string; closer: string; end
   const bracket = skipSpace(text, at + name.length);
   if (bracket === text.length) return "maybe";
   if (name === "" || (text[bracket] !== "{" && text[bracket] !== "(")) return "none";
-  return { name, closer: text[bracket] === "{" ? "}" : ")", end: bracket + 1 };
+  if (text[bracket] === "{") return { name, closer: "}", isWrapped: false, end: bracket + 1 };
+  // Or an object between them (osaurus-ai/osaurus#1505).
+  const inside = skipSpace(text, bracket + 1);
+  if (inside === text.length) return "maybe";
+  const isWrapped = text[inside] === "{";
+  return { name, closer: isWrapped ? "}" : ")", isWrapped, end: isWrapped ? inside + 1 : bracket + 1 };
+}
+
+/** What follows `call:` where no mark has come: the name of a tool, and the beginning of its arguments. */
+function bareHeadAt(text: string, from: number, context: TextContext): Head | "maybe" | "none" {
+  const [head, name, key] = /^([\w.\-/:]+)(?:\{\s*([\w$-]*))?/.exec(text.slice(from)) ?? [""];
+  const next = text[from + head.length];
+  if (next === undefined) return "maybe";
+  if (name === undefined || key === undefined || next !== (key === "" ? "}" : ":")) return "none";
+  if (context.tool(name) === undefined) return "none";
+  return { name, closer: "}", isWrapped: false, end: from + name.length + 1 };
 }

@@ -99,10 +99,10 @@ describe.each(names)("text-json/%s", (name) => {
     const use = turn.calls[0]!.outcome as ToolUse;
     const { writeResults, markers, leading = [], countResults }: JsonDialect = notations[name];
     const plain = writeResults([{ id: use.id, name: use.name, metadata: {}, output: "", isError: false }]);
-    // A bracket or a fence begins a call only as the first word of a text, and that no result is.
+    // A bracket, a fence or a word begins a call only as the first word of a text, and that no result is.
     expect(leading.some((mark) => plain.startsWith(mark))).toBe(false);
     const marks = new Set([
-      ...markers.filter((mark) => /\w/.test(mark)),
+      ...markers.filter((mark) => /\w/.test(mark) && !leading.includes(mark)),
       ...plain.match(/<[^<>]+>|\[[A-Z_/]+\]|## Return of /g)!,
     ]);
     const { content } = adapter.toolResult(use, `\n${[...marks].join(" \n")}`);
@@ -1761,6 +1761,14 @@ describe("a call of gemma", () => {
       [{ city: "Oslo", unit: "celsius" }],
       "",
     ],
+    [
+      "may have an object in parentheses",
+      block('call:get_weather({"city":"Os)}lo"} )') + now,
+      [{ city: "Os)}lo" }, {}],
+      "",
+    ],
+    ["but not two", block('call:get_weather({"city":"Oslo"}, {})') + now, ["invalid_call", {}], ""],
+    ["nor another bracket", block('call:get_weather({"city":"Oslo"}))') + now, ["invalid_call", {}], ""],
     ["may have a string of JSON", block(String.raw`call:get_weather{city:"a \"b\", \\"}`), [{ city: 'a "b", \\' }], ""],
     ["may have no end before the next one", weather.replace("<tool_call|>", "") + now, [{ city: "Oslo" }, {}], ""],
     [
@@ -1801,6 +1809,52 @@ describe("a call of gemma", () => {
     ].map((text): [string, string, unknown[], string] => ["is not", text, [], text === "<|tool_response>" ? "" : text]),
   ])("%s: %s", async (_, text, outcomes, said) => {
     await expectRead(textJson("gemma"), text, outcomes, said);
+  });
+
+  const bare = `call:get_weather{city:${quoted("Oslo")}}`;
+  const oslo = { city: "Oslo" };
+  const thoughts = `<|channel>thought\nIs it ${bare}?\n<channel|>`;
+  it.each<[string, string, unknown[], string]>([
+    ["is all of an answer", bare, [oslo], ""],
+    ["follows thoughts", thoughts + bare, [oslo], thoughts],
+    ["has an end mark", `${bare}<tool_call|>`, [oslo], ""],
+    ["stands before the response", `${bare}<|tool_response>`, [oslo], ""],
+    ["stands before others", `${bare}call:now{}\ncall:now{ }\n`, [oslo, {}, {}], "\n\n"],
+    ["stands before one with marks", `${bare}\n${now}`, [oslo, {}], "\n"],
+    ["stands before text", `\n${bare}\n\nDone.`, [oslo], "\n\n\nDone."],
+    ["has the name of a server", bare.replace(":", ":default_api:"), [oslo], ""],
+    ["has a mark in a string", bare.replace("Oslo", "a\n<tool_call|>} b"), [{ city: "a\n<tool_call|>} b" }], ""],
+    ["is none on a line with text", `${bare} is one.`, ["invalid_call"], " is one."],
+    ["is none with too many brackets", `${bare}}`, ["invalid_call"], "}"],
+    ["is cut in a string", bare.slice(0, -3), ["truncated"], ""],
+    ["is cut before its bracket", bare.slice(0, -1), ["truncated"], ""],
+    ...[
+      "call:",
+      "call:get_weather",
+      "call:get_weather{",
+      "call:get_weather{city",
+      "call:get_weather{city}",
+      "call:get_weather(city=1)",
+      "call: get_weather{city:1}",
+      "call:weather{city:1}",
+      `So: ${bare}`,
+      `So:\n${bare}`,
+      `\`${bare}\``,
+    ].map((text): [string, string, unknown[], string] => ["is not", text, [], text]),
+  ])("without its first mark %s: %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("gemma"), text, outcomes, said);
+  });
+
+  it("without any mark waits for the end of the turn", async () => {
+    const read = async (reason: "stop" | "length") => {
+      const source = [
+        { type: "text-delta" as const, delta: bare },
+        { type: "finish" as const, reason, providerReason: reason },
+      ];
+      return outcomesOf(await textJson("gemma").read(iterate(source), { tools: sharedTools }).done());
+    };
+    expect(await read("stop")).toEqual([oslo]);
+    expect(await read("length")).toEqual(["truncated"]);
   });
 
   it("keeps its numbers, words and lists, and all else to the tool's policy of repair", async () => {

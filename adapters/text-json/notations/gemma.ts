@@ -12,18 +12,23 @@ const RESPONSES = ["<|tool_response>", "<start_function_response>"];
 const [{ open: OPEN, close: CLOSE, quote: QUOTE }] = FORMS as [Delimiters];
 const [RESPONSE] = RESPONSES as [string];
 const RESPONSE_END = "<tool_response|>";
+/** Instead of the first mark of Gemma 4, which it leaves out behind its thoughts. */
+const BARE = "call:";
 
 /**
  * Gemma 4: `<|tool_call>call:name{key:<|"|>value<|"|>}<tool_call|>`, one block per call. FunctionGemma writes the same
  * with other marks. Strings stand between delimiters, all other values are JSON; keys are bare, or delimited. After its
- * calls, the model begins their response, and servers stop it there.
+ * calls, the model begins their response, and servers stop it there. An answer that begins with a call may do so without a
+ * mark, and end without one (https://github.com/vllm-project/vllm/issues/54256).
  *
  * @see https://ai.google.dev/gemma/docs/capabilities/text/function-calling-gemma4
  * @see https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices
  */
 export const gemma: JsonDialect = {
-  markers: [...FORMS.map(({ open }) => open), ...RESPONSES],
+  markers: [...FORMS.map(({ open }) => open), ...RESPONSES, BARE],
+  leading: [BARE],
   start: (writer, context) => (marker) => {
+    if (marker === BARE) return new DelimitedCall({ ...FORMS[0]!, next: [BARE, ...RESPONSES] }, writer, context);
     const form = FORMS.find(({ open }) => open === marker);
     return form === undefined ? new ResponseMark() : new DelimitedCall(form, writer, context);
   },
