@@ -43,10 +43,14 @@ export interface TagNotation {
   readonly isCommon: boolean;
   /** The ends of parameters have names, too, and a parameter may have others in it: lists and objects. */
   readonly isNested?: boolean;
+  /** What all its tags begin with. A model may write nothing else of the tag that begins a parameter. */
+  readonly mark?: string;
 }
 
 /** How much white space after a tag to wait through. */
 const MAX_SPACE = 128;
+
+const INCOMPLETE = "the tag of a parameter is incomplete";
 
 /** Why a call that the model may well have ended is treated as cut off. */
 const NO_END = "a value has no end, or quotes a call or a parameter that has none";
@@ -66,7 +70,7 @@ export class TagBlock implements BlockReader {
   #args: TypedArguments | undefined;
   /** Arguments that are one JSON object instead of parameters. */
   #json: JsonBlock | undefined;
-  #expected: "tag" | "value" | "nothing" = "tag";
+  #expected: "tag" | "value" | "unnamed" | "nothing" = "tag";
   /** What is not part of the value at its beginning, until that has been read. */
   #lead = "";
   /** What is not part of it at its end; all of that, or its beginning, held back. */
@@ -92,6 +96,8 @@ export class TagBlock implements BlockReader {
         return this.#call === undefined ? this.#readSection(text, at) : this.#readTag(text, at);
       case "value":
         return this.#readValue(text, at);
+      case "unnamed":
+        return this.#readUnnamed(text, at);
       case "nothing":
         return this.#skip(text, at);
     }
@@ -176,7 +182,13 @@ export class TagBlock implements BlockReader {
     if (tag === undefined || !isBegin(tag, "parameter")) {
       return this.#refuse("it has something else between its parameters", text, at);
     }
-    if (tag.name === undefined) return this.#refuse("the tag of a parameter is incomplete", text, at);
+    if (tag.name === undefined) {
+      const { mark } = this.#notation;
+      if (mark === undefined || tag.end !== at + mark.length) return this.#refuse(INCOMPLETE, text, at);
+      this.#held = "";
+      this.#expected = "unnamed";
+      return tag.end;
+    }
     this.#args!.begin(tag.name, tag.type);
     [this.#lead, this.#tail] = this.#notation.around ?? ["", ""];
     if (text[tag.end - 1] === this.#lead) this.#lead = "";
@@ -185,6 +197,22 @@ export class TagBlock implements BlockReader {
     this.#quoted = new QuotedCalls();
     this.#expected = "value";
     return tag.end;
+  }
+
+  /** The text of a parameter that only its end names. */
+  #readUnnamed(text: string, from: number): number {
+    const { at, word } = find(text, from, [this.#notation.mark!]);
+    this.#held += text.slice(from, at);
+    const tag = word === undefined ? "maybe" : this.#notation.tagAt(text, at, true);
+    if (this.#held.length > this.#context.limits.maxArgumentsLength) return this.#refuse(INCOMPLETE, text, at);
+    if (tag === "maybe") return at;
+    const name = tag !== undefined && isEnd(tag, "parameter") ? tag.name : undefined;
+    if (name === undefined || !this.#args!.lacks(name)) return this.#refuse(INCOMPLETE, text, at);
+    this.#args!.begin(name);
+    this.#args!.piece(this.#held);
+    this.#args!.end();
+    this.#expected = "tag";
+    return tag!.end;
   }
 
   /** Models sometimes write them this way: https://github.com/sgl-project/sglang/issues/38924 */

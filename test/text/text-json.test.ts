@@ -1244,7 +1244,8 @@ describe("a call of MiniCPM5", () => {
 });
 
 describe("a call of MiniMax M3", () => {
-  const tag = (name: string) => `]<]minimax[>[<${name}>`;
+  const mark = "]<]minimax[>[";
+  const tag = (name: string) => `${mark}<${name}>`;
   const value = (name: string, ...parts: string[]) => tag(name) + parts.join("") + tag(`/${name}`);
   const call = (name: string, ...values: string[]) =>
     `${tag(`invoke name="${name}"`)}${values.join("")}${tag("/invoke")}`;
@@ -1309,6 +1310,30 @@ describe("a call of MiniMax M3", () => {
       [{ any: { item: "1" } }],
       "",
     ],
+    [
+      "may have a parameter that only its end names",
+      call("move", `\n${mark}a <b>\n${tag("/path")}\n`, `${mark}7${tag("/x")}`) + call("now"),
+      [{ path: "a <b>\n", x: 7 }, {}],
+      "",
+    ],
+    [
+      "but none that its end names in vain",
+      call("move", `${mark}a${tag("/other")}`, value("x", "7")) + call("now"),
+      ["invalid_call", {}],
+      "",
+    ],
+    ["nor that has come", call("move", value("path", "a"), `${mark}b${tag("/path")}`), ["invalid_call"], ""],
+    ["nor that has others in it", call("move", `${mark}a${value("x", "1")}${tag("/path")}`), ["invalid_call"], ""],
+    ["nor without that end", call("move", `${mark}a`) + call("now"), ["invalid_call", {}], ""],
+    ["is cut in such a parameter", `${tag('invoke name="move"')}${mark}a`, ["truncated"], ""],
+    [
+      "may begin without a bracket",
+      section(call("now"), call("move", value("x", "7"))).replaceAll("<invoke", "invoke"),
+      [{}, { x: 7 }],
+      "",
+    ],
+    ["so it may alone", `So. ${call("now").replace("<invoke", "invoke")}`, [{}], "So. "],
+    ["but not with another name", `${mark}invoked name="now">`, [], `${mark}invoked name="now">`],
     ["may have JSON in it", call("move", value("list", '[{"x": 1}]')), [{ list: [{ x: 1 }] }], ""],
     [
       "may have other tags in a text",

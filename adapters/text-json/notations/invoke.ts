@@ -34,8 +34,10 @@ const SPACE = "]<]minimax[>[";
 const SECTION = `${SPACE}<tool_call>`;
 const SECTION_END = `${SPACE}</tool_call>`;
 const INVOKE = `${SPACE}<invoke`;
+/** The model may leave out the bracket (https://github.com/vllm-project/vllm-gaudi/pull/1724). */
+const BARE_INVOKE = `${SPACE}invoke`;
 
-const markers = [...tags.markers, FUNCTION, SECTION, INVOKE];
+const markers = [...tags.markers, FUNCTION, SECTION, INVOKE, BARE_INVOKE];
 
 /**
  * MiniMax M2: a section of `<invoke name="f">` with `<parameter name="key">value</parameter>`. The tool's schema says
@@ -83,17 +85,19 @@ const MAX_TAG = 240;
 const spacedTags: TagNotation = {
   close: `${SPACE}</`,
   callEnd: `${SPACE}</invoke>`,
-  nexts: [SECTION, INVOKE],
+  nexts: [SECTION, INVOKE, BARE_INVOKE],
   parameterEnd: "end",
   sectionEnds: [SECTION_END],
   isCommon: false,
   isNested: true,
+  // https://github.com/vllm-project/vllm/pull/51075
+  mark: SPACE,
   tagAt(text, at) {
     const space = look(text, at, SPACE);
     if (space !== "yes") return space === "maybe" ? space : undefined;
     const from = at + SPACE.length;
     const head = text.slice(from, from + MAX_TAG);
-    const [tag, end, word = "", given] = /^\s*<(\/?)([^\s<>/"]+)(?: name="([^"]*)")?>/.exec(head) ?? [];
+    const [tag, end, word = "", given] = /^\s*(?:<(\/?)|(?=invoke ))([^\s<>/"]+)(?: name="([^"]*)")?>/.exec(head) ?? [];
     if (tag === undefined && head.length < MAX_TAG && !head.includes(">")) return "maybe";
     const isInvoke = word === "invoke";
     const kind = isInvoke ? "call" : word === "tool_call" ? "section" : "parameter";
