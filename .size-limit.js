@@ -14,7 +14,7 @@ const limits = {
   "./google": "60 kB",
   "./google-interactions": "58 kB",
   "./cohere": "57 kB",
-  "./text-json": "72.3 kB",
+  "./text-json": "72.5 kB",
   "./text-helpers": "60.1 kB",
   "./approvals": "31.6 kB",
   "./bullmq": "29.3 kB",

@@ -1,6 +1,7 @@
 import { lookFor, skipSpace } from "../../src/text/look.ts";
 import { MAX_HEAD, type BlockReader, type TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
+import { FOLLOWED } from "./block.ts";
 import { Envelopes } from "./envelope.ts";
 import { ValueEnd } from "./value.ts";
 
@@ -98,8 +99,6 @@ export class BareCalls implements BlockReader {
     return rest === "" ? undefined : rest;
   }
 }
-
-export const FOLLOWED = "text follows it on its line, as if it were only written about";
 
 /** The end of whatever may separate two calls. */
 function endOfGap(text: string, from: number): number {

@@ -11,6 +11,8 @@ export interface JsonConsumer {
   second?(): void;
   /** Further values are no such thing. */
   readonly isSequence?: boolean;
+  /** Text follows it on its line, though it should stand alone. */
+  followed?(): void;
   /** By its brackets and quotes, all that came is closed: what it still takes for open is malformed. */
   balanced?(): void;
   /** The model has ended the block. */
@@ -29,6 +31,8 @@ export interface Head {
   begin(writer: BlockWriter, context: TextContext): JsonConsumer;
   /** The end of the JSON is the end of the block, once its line shows that it does not go on. */
   readonly endsWithLine?: boolean | undefined;
+  /** No mark began the block: nothing else may stand on that line, and another such block may follow. */
+  readonly isBare?: boolean;
 }
 
 export interface JsonBlockParts {
@@ -60,6 +64,7 @@ export class JsonBlock implements BlockReader {
   readonly #firsts: ReadonlySet<number>;
   #consumer: JsonConsumer | undefined;
   #endsWithLine = false;
+  isPreface = false;
   #value = new ValueEnd();
   #kept: Kept | undefined;
   /** Where strings begin and end is not known any more: all that comes is only kept. */
@@ -82,7 +87,8 @@ export class JsonBlock implements BlockReader {
       if (typeof head === "string") return at;
       this.state = "open";
       this.#consumer = head.begin(this.#writer, this.#context);
-      this.#endsWithLine = head.endsWithLine === true;
+      this.isPreface = head.isBare === true;
+      this.#endsWithLine = this.isPreface || head.endsWithLine === true;
       at = head.json;
     }
     return this.#isLost ? this.#pass(text, at, text.length) : this.#readJson(this.#consumer, text, at);
@@ -179,6 +185,7 @@ export class JsonBlock implements BlockReader {
   /** Of what is closed, the next call or the end of the turn decides. */
   #endLine(consumer: JsonConsumer, behind: string): void {
     if (GOES_ON.test(behind)) consumer.second?.();
+    else if (this.isPreface && behind.trim() !== "") consumer.followed?.();
     consumer.balanced?.();
   }
 
@@ -214,6 +221,7 @@ export function argumentsOf(call: CallWriter): JsonConsumer {
   return {
     feed: (piece) => call.args(piece),
     second: () => call.unreadable(UNESCAPED),
+    followed: () => call.unreadable(FOLLOWED),
     end: () => call.done(),
     cut: () => call.cut(),
   };
@@ -228,6 +236,9 @@ export function namedCall(writer: BlockWriter, name: string, id?: string): JsonC
 
 /** A bracket after such a quote has closed the JSON too early: `{"content": "if (c == "}") …"}`. */
 export const UNESCAPED = "its JSON is broken: it has two values, or a quote that is not escaped";
+
+/** Why a call that no mark began is none. */
+export const FOLLOWED = "text follows it on its line, as if it were only written about";
 
 /** What no text begins with, and what no text has in it, but the rest of a string after such a quote. */
 const GOES_ON = /^[ \t]*["',:;)\]{}\\]|["'][ \t]*[}\]]/;

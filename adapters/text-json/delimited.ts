@@ -3,7 +3,7 @@ import { Kept } from "../../src/text/kept.ts";
 import { find, isSpace, look, lookFor, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
-import { FOLLOWED } from "./bare.ts";
+import { FOLLOWED } from "./block.ts";
 
 /** The marks of a call whose strings stand between delimiters. */
 export interface Delimiters {

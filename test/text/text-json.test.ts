@@ -861,6 +861,27 @@ describe("a message of harmony", () => {
       [],
       `<|channel|>${"a".repeat(300)}<|message|>`,
     ],
+    ["of a call may have lost its marks", "commentary to=functions.now json{}", [{}], ""],
+    [
+      "and stand in two lines",
+      'assistant to=functions.get_weather commentary json\n{"city": "}"}\n\nHi',
+      [{ city: "}" }],
+      "\n\nHi",
+    ],
+    ["and stand above another", "to=functions.now {}\nto=functions.now {}", [{}, {}], "\n"],
+    ["and have its end", "to=functions.now {}<|call|>", [{}], ""],
+    ["but not text behind it", "to=functions.now {} is one", ["invalid_call"], " is one"],
+    ["nor a quote in a string", `to=functions.now {"a": "b" is "c"} d"}`, ["invalid_call"], ` d"}`],
+    ["it may be cut then", `to=functions.now {"a": "b`, ["truncated"], ""],
+    ...[
+      "to=functions.then {}",
+      "to=functions.now json",
+      "to=functions.now is {}",
+      "commentary now {}",
+      "assistant to=functions.now final {}",
+      "So: to=functions.now {}",
+      "\nSo:\nto=functions.now {}",
+    ].map((text): [string, string, unknown[], string] => [`of a call is not ${text}`, text, [], text]),
   ])("%s", async (_, text, outcomes, said) => {
     await expectRead(textJson("harmony"), text, outcomes, said);
   });

@@ -1,12 +1,14 @@
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
-import { JsonBlock, namedCall, type JsonBlockParts, type JsonConsumer } from "../block.ts";
+import { JsonBlock, namedCall, type Head, type JsonBlockParts, type JsonConsumer } from "../block.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 
 const START = "<|start|>";
 const CHANNEL = "<|channel|>";
 const RECIPIENT = "to=functions.";
+/** What an answer may begin with whose first marks are missing. */
+const LEADS = [RECIPIENT, `commentary ${RECIPIENT}`, `assistant ${RECIPIENT}`];
 const MESSAGE = "<|message|>";
 const CALL = "<|call|>";
 const END = "<|end|>";
@@ -17,13 +19,15 @@ const RETURN = "<|return|>";
  * `<|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>`. The recipient may come before the
  * channel; an answer whose `<|start|>assistant` was in the prompt then begins with it. Calls also come on the channel
  * `analysis`. Anything else on that channel is reasoning, the rest is text.
- * `<|call|>` ends the generation, so servers may not show it: then the end of the turn decides.
+ * `<|call|>` ends the generation, so servers may not show it: then the end of the turn decides. Some show no mark, and
+ * GPT-5 writes none where it does this: `to=functions.name commentary json {…}` (https://github.com/openai/codex/issues/13114,
+ * https://github.com/raullenchai/Rapid-MLX/issues/480).
  *
  * @see https://developers.openai.com/cookbook/articles/openai-harmony
  */
 export const harmony: JsonDialect = {
-  markers: [START, CHANNEL, RECIPIENT],
-  leading: [RECIPIENT],
+  markers: [START, CHANNEL, ...LEADS],
+  leading: LEADS,
   start: (writer, context) => (marker) => messageBlock(marker, writer, context),
   ends: [],
   describe: (tools) => `# Tools
@@ -58,6 +62,8 @@ const MAX_SPACE = 8;
 function messageBlock(marker: string, writer: BlockWriter, context: TextContext): BlockReader {
   const parts: JsonBlockParts = {
     head(text, at) {
+      const bare = LEADS.includes(marker) ? bareAt(text, at, context) : undefined;
+      if (bare !== undefined) return { ...bare, isBare: true };
       const end = text.indexOf(MESSAGE, at);
       // Without the beginning of a mark that is still incomplete.
       const came = end < 0 ? text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, "") : text.slice(at, end);
@@ -79,6 +85,14 @@ function messageBlock(marker: string, writer: BlockWriter, context: TextContext)
     isEndHidden: true,
   };
   return new JsonBlock(parts, writer, context);
+}
+
+/** Behind the recipient: the name of a tool, the rest of the header without a mark, and an object. */
+function bareAt(text: string, at: number, context: TextContext): Pick<Head, "json" | "begin"> | undefined {
+  const [head, name = ""] =
+    /^([\w.-]+)(?:\s+(?:commentary|analysis))?\s*(?:json)?\s*(?=\{)/.exec(text.slice(at, at + MAX_HEADER)) ?? [];
+  if (head === undefined || context.tool(name) === undefined) return undefined;
+  return { json: at + head.length, begin: (writer) => namedCall(writer, name) };
 }
 
 function contentOf(header: string, writer: BlockWriter): JsonConsumer {
