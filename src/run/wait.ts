@@ -23,10 +23,18 @@ export async function waitForRelease(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (signal?.aborted === true) return;
+  // Only while it waits: a store that fails at the first look is told of at once.
+  let failures = Infinity;
   const look = async () => {
-    const entry = await readHeadEntry(store, conversationId);
-    if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return undefined;
-    return Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now());
+    try {
+      const entry = await readHeadEntry(store, conversationId);
+      failures = 0;
+      if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return undefined;
+      return Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now());
+    } catch (error) {
+      if (signal?.aborted === true || !mayPass(error, ++failures)) throw error;
+      return RELEASE_POLL_MS;
+    }
   };
   await lookUntilOver((wake) => store.subscribe(headKey(conversationId), wake), look, signal);
 }

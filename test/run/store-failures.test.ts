@@ -214,6 +214,39 @@ it("a run has its result, though the answer to its last write was lost and someb
   expect(await next).toMatchObject({ status: "completed", content: "Again." });
 });
 
+it("a call that waits until a conversation is free goes on waiting when the store fails briefly", async () => {
+  const inner = memoryStore();
+  const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: over, resolve: letGo } = Promise.withResolvers<void>();
+  const prepareStep = async () => {
+    begin();
+    await over;
+    return {};
+  };
+  const first = new Orchestrator({ model: scripted({ text: "Done." }), store: inner, prepareStep });
+  let looks = 0;
+  let wake = () => {};
+  const store: Store = {
+    ...inner,
+    get: async (key) => {
+      if (++looks === 4) setTimeout(letGo, 10);
+      if (looks === 3 || looks === 4) throw new ToolError("store_failed", "The connection was lost.");
+      return inner.get(key);
+    },
+    subscribe: (prefix, listener) => {
+      wake = () => listener({ key: prefix, type: "missed" });
+      return inner.subscribe(prefix, listener);
+    },
+  };
+  const running = first.run({ conversationId, input: "Go" });
+  await hasBegun;
+  const second = new Orchestrator({ model: scripted({ text: "Again." }), store });
+  const next = second.run({ conversationId, input: "And now?", whenBusy: "wait" });
+  const waking = setInterval(() => wake(), 5);
+  expect(await next.finally(() => clearInterval(waking))).toMatchObject({ status: "completed", content: "Again." });
+  expect(await running).toMatchObject({ status: "completed", content: "Done." });
+});
+
 const SAID = ["user", "call(look)", 'result({"ran":"look","n":null})', "say(Done.)"];
 
 it("a conversation is given up or it is not, wherever the store fails for that: nobody is asked about what is gone", async () => {
