@@ -36,6 +36,7 @@ export async function prepareTurn(
   const trimmed = (await trim?.(all)) ?? all;
   const selected = trimmed === all ? "messages" : "trim()";
   checkObjects(trimmed, model, selected);
+  const offer = () => tools.all().filter((tool) => isOffered(tool, behavior));
   const step: Step = {
     principal,
     requestId,
@@ -45,14 +46,15 @@ export async function prepareTurn(
     conversationId: head.conversationId,
     step: turnsOfRun(rows).length,
     messages: trimmed,
-    tools: tools.all().filter((tool) => isOffered(tool, behavior)),
+    tools: offer(),
     instructions: latest(rows, "instructions"),
     toolChoice: last?.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
     transcript: () => transcriptOf(deps, stored),
   };
   const change = (await prepareStep?.(step)) ?? {};
   checkChange(change, step, model.adapter.name, tools);
-  const { model: asked = model, messages = trimmed, tools: offered = step.tools } = change;
+  // Read again: it may have registered some, or refreshed those of a server.
+  const { model: asked = model, messages = trimmed, tools: offered = offer() } = change;
   const { instructions = step.instructions, toolChoice = step.toolChoice, stop } = change;
   const name = messages === trimmed ? selected : "prepareStep().messages";
   const sent = paired(messages, model, name);

@@ -7,6 +7,7 @@ import { Orchestrator, type OrchestratorOptions, type Step } from "../../src/run
 import { memoryStore } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { pause } from "../../src/time.ts";
+import { ToolRegistry } from "../../src/tool/registry.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import { toolList } from "../../src/tool/tool-set.ts";
 import { counted, external, scripted, short } from "./script.ts";
@@ -296,6 +297,21 @@ describe("prepareStep", () => {
     const { status, content, messages } = await orchestrator.run({ conversationId, input });
     expect({ status, content }).toEqual({ status: "completed", content: "Done." });
     expect(short(messages)[2]).toMatch(/read/);
+  });
+
+  it("may register tools, which its turn offers", async () => {
+    const registry = new ToolRegistry([counted("search").tool]);
+    const found = counted("found");
+    const model = scripted(callOf("search"), callOf("found"), { text: "Done." });
+    const orchestrator = new Orchestrator({
+      model,
+      tools: registry,
+      store: memoryStore(),
+      prepareStep: ({ step }) => void (step === 1 && registry.register(found.tool)),
+    });
+    expect(await orchestrator.run({ conversationId, input })).toMatchObject({ status: "completed" });
+    expect(asked(model).map(({ tools }) => tools)).toEqual([["search"], ["search", "found"], ["search", "found"]]);
+    expect(found.inputs).toHaveLength(1);
   });
 
   it("is given a copy of what a client hands out that watches its objects", async () => {
