@@ -59,6 +59,9 @@ export function functionSchema(): readonly Rewrite[] {
       typedValues,
       dropAnnotations(["$schema", "$comment"]),
       tellingBounds,
+      // What some servers make no grammar of fails the whole request: https://github.com/QwenLM/qwen-code/issues/9865
+      // (Kimi), https://docs.x.ai/developers/model-capabilities/text/structured-outputs.
+      dropKeywords(["uniqueItems", "minContains", "maxContains"]),
       listedItemsToPrefixItems,
       withoutBooleanSchemas,
       listedNamesToProperties,
