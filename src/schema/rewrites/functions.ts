@@ -1,22 +1,13 @@
 import { propertiesOf, requiredOf } from "../fields.ts";
 import { isRecord } from "../json.ts";
-import { atRoot, type Rewrite } from "../lower.ts";
+import { atRoot, type Rewrite, type RewriteContext } from "../lower.ts";
 import { once } from "../once.ts";
 import { targetOf } from "../refs.ts";
 import { saidOfRoot } from "../root.ts";
 import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
-import {
-  describe,
-  dropAnnotations,
-  dropKeywords,
-  keepFormats,
-  keepKeywords,
-  saysNothing,
-  tellingBounds,
-  without,
-} from "./keywords.ts";
+import { describe, dropAnnotations, dropKeywords, keepFormats, keepKeywords, tellingBounds } from "./keywords.ts";
 import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { nullableToType } from "./nullability.ts";
@@ -65,7 +56,6 @@ export function functionSchema(): readonly Rewrite[] {
       listedItemsToPrefixItems,
       withoutBooleanSchemas,
       listedNamesToProperties,
-      namesOfItsOwn,
       nothingBesideRefs,
       atRoot(foldAllOf),
       flattenRootUnion,
@@ -141,11 +131,16 @@ const nothingBesideRefs: Rewrite = {
     const target = targetOf(node, context.root);
     if (context.isRoot || target === undefined || addsNothing(beside, target)) return refsAlone.apply(node, context);
     if (!mayBeCopied(target)) return node;
-    let isExact = true;
-    const copied = refsAlone.apply(node, { ...context, lose: () => void (isExact = false) });
-    return isExact ? copied : node;
+    return ifExact(refsAlone, node, context);
   },
 };
+
+/** What a rewrite makes of a schema, if that loses nothing. */
+function ifExact(rewrite: Rewrite, node: JsonSchema, context: RewriteContext): JsonSchema {
+  let isExact = true;
+  const made = rewrite.apply(node, { ...context, lose: () => void (isExact = false) });
+  return isExact ? made : node;
+}
 
 /** With references of its own it could multiply. */
 const mayBeCopied = /* @__PURE__ */ once((target: JsonSchema): boolean => {
@@ -170,15 +165,6 @@ const declareRequired: Rewrite = {
 };
 
 /**
- * No record says that its names are texts, as all of zod's do. vLLM rejects that where it makes a grammar of the tools
- * ("Unimplemented keys: ["propertyNames"]", https://github.com/noonghunna/club-3090/issues/45).
- */
-const namesOfItsOwn: Rewrite = {
-  name: "namesOfItsOwn",
-  apply: (node) => (saysNothing("propertyNames", node) ? without(node, ["propertyNames"]) : node),
-};
-
-/**
  * What is beside an `anyOf` goes into its branches. Kimi's API rejects a type where it was ("when using anyOf, type
  * should be defined in anyOf items instead of the parent schema", https://github.com/MoonshotAI/kimi-code/issues/2661),
  * and a branch that requires what it does not define. Not where that would lose something or be long.
@@ -191,9 +177,7 @@ const completeBranches: Rewrite = {
     const copied = JSON.stringify(beside);
     // Unions within unions would multiply.
     if (copied.includes('"anyOf"') || branches.length * copied.length > 10_000) return node;
-    let isExact = true;
-    const complete = spreadUnions.apply(node, { ...context, lose: () => void (isExact = false) });
-    return isExact ? complete : node;
+    return ifExact(spreadUnions, node, context);
   },
 };
 

@@ -69,14 +69,16 @@ export function keepFormats(formats: readonly string[]): Rewrite {
 /**
  * Leaves out bounds that say nothing: those of safe integers, as zod writes them on every integer, and beyond, as OpenAPI
  * has them for `int64`. Servers fail on them: "int too big to convert" (https://github.com/RevenueCat/ai-toolkit/issues/26,
- * https://github.com/ansible/aap-mcp-server/pull/170). No loss.
+ * https://github.com/ansible/aap-mcp-server/pull/170). So does a record not say that its names are texts, as all of zod's
+ * do: vLLM rejects that where it makes a grammar of the tools ("Unimplemented keys: ["propertyNames"]",
+ * https://github.com/noonghunna/club-3090/issues/45). No loss.
  */
 export const tellingBounds: Rewrite = {
   name: "tellingBounds",
   apply: (node) =>
     without(
       node,
-      BOUNDS.filter((keyword) => saysNothing(keyword, node)),
+      [...BOUNDS, "propertyNames"].filter((keyword) => saysNothing(keyword, node)),
     ),
 };
 

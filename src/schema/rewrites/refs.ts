@@ -113,8 +113,11 @@ export const refsAlone: Rewrite = {
     while (isRoot ? typeof current["$ref"] === "string" : binds(current)) {
       const { $ref, ...beside } = current as { $ref: string };
       const target = resolveRef(root, $ref);
-      const isAlone = (schema: JsonSchema) => addsNothing(beside, schema) || recursiveIn(root).has(schema);
-      if (target === undefined || seen.has(target) || (isRoot ? target === root : isAlone(target))) {
+      const isLast =
+        target === undefined ||
+        seen.has(target) ||
+        (isRoot ? target === root : addsNothing(beside, target) || recursiveIn(root).has(target));
+      if (isLast) {
         if (!isRoot) return besideRef($ref, beside, target ?? {}, context);
         lose(`${$ref} at the root points only to itself.`);
         return beside;
