@@ -1,8 +1,8 @@
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
 import { lookUntilOver } from "../execute/look-until-over.ts";
-import { mayPass } from "../store/errors.ts";
+import { BRIEFLY, outlast } from "../store/outlast.ts";
 import type { Store } from "../store/store.ts";
-import { createWakeUp, pause } from "../time.ts";
+import { createWakeUp } from "../time.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readEnd, readHeadEntry, readRun, statusOf } from "./checkpoint.ts";
 import { isElsewhere, unknownRun } from "./errors.ts";
@@ -15,6 +15,8 @@ import type { OrchestrationResult } from "./types.ts";
 /** How often to poll in any case, since a store's notifications may get lost. */
 const POLL_MS = 5_000;
 const RELEASE_POLL_MS = 1_000;
+/** How long to wait before each further attempt, since a wait may take days, and a store may fail for a moment. */
+const PATIENTLY = [1_000, 2_000, 3_000, 4_000, 5_000];
 
 /** Waits until nobody is working on a run, or the signal fires. */
 export async function waitForRelease(
@@ -23,18 +25,10 @@ export async function waitForRelease(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (signal?.aborted === true) return;
-  // Only while it waits: a store that fails at the first look is told of at once.
-  let failures = Infinity;
   const look = async () => {
-    try {
-      const entry = await readHeadEntry(store, conversationId);
-      failures = 0;
-      if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return undefined;
-      return Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now());
-    } catch (error) {
-      if (signal?.aborted === true || !mayPass(error, ++failures)) throw error;
-      return RELEASE_POLL_MS;
-    }
+    const entry = await outlast(BRIEFLY, () => readHeadEntry(store, conversationId));
+    if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return undefined;
+    return Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now());
   };
   await lookUntilOver((wake) => store.subscribe(headKey(conversationId), wake), look, signal);
 }
@@ -114,15 +108,8 @@ export async function seeThrough(
     return undefined;
   }
 
-  for (let failures = 0; ;) {
-    try {
-      const result = await step();
-      if (result !== undefined) return result;
-      failures = 0;
-    } catch (error) {
-      if (!mayPass(error, ++failures) || signal?.aborted === true) throw error;
-      // A second later, then two, and so on.
-      await pause(failures * RELEASE_POLL_MS, signal);
-    }
+  for (;;) {
+    const result = await outlast(PATIENTLY, step, signal);
+    if (result) return result;
   }
 }

@@ -6,15 +6,19 @@ import type { Store, StoreEntry } from "./store.ts";
 /** How long to wait before each further attempt, in milliseconds, for a store that fails briefly. */
 export const BRIEFLY: readonly number[] = [50, 200];
 
-/** Tries again after each of the pauses, as long as the store fails. */
-export async function outlast<T>(pausesMs: readonly number[], attempt: () => Promise<T>): Promise<T> {
+/** Tries again after each of the pauses, as long as the store fails; once the signal has fired, no more. */
+export async function outlast<T>(
+  pausesMs: readonly number[],
+  attempt: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   for (const waitMs of pausesMs) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isStoreFailure(error)) throw error;
+      if (!isStoreFailure(error) || signal?.aborted === true) throw error;
     }
-    await pause(waitMs);
+    await pause(waitMs, signal);
   }
   return attempt();
 }
