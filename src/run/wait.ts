@@ -1,6 +1,6 @@
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
 import { lookUntilOver } from "../execute/look-until-over.ts";
-import { BRIEFLY, outlast } from "../store/outlast.ts";
+import { outlast } from "../store/outlast.ts";
 import type { Store } from "../store/store.ts";
 import { createWakeUp } from "../time.ts";
 import { Answers } from "./answers.ts";
@@ -19,14 +19,14 @@ const RELEASE_POLL_MS = 1_000;
 const PATIENTLY = [1_000, 2_000, 3_000, 4_000, 5_000];
 
 /** Waits until nobody is working on a run, or the signal fires. */
-export async function waitForRelease(
-  store: Store,
-  conversationId: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+export function waitForRelease(store: Store, conversationId: string, signal: AbortSignal | undefined): Promise<void> {
+  return outlast(PATIENTLY, () => untilReleased(store, conversationId, signal), signal);
+}
+
+async function untilReleased(store: Store, conversationId: string, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted === true) return;
   const look = async () => {
-    const entry = await outlast(BRIEFLY, () => readHeadEntry(store, conversationId));
+    const entry = await readHeadEntry(store, conversationId);
     if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return undefined;
     return Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now());
   };
@@ -74,7 +74,7 @@ export async function seeThrough(
 
   /** Waits for one change. Returns the result once the run waits for nothing more. */
   async function step(): Promise<OrchestrationResult | undefined> {
-    await waitForRelease(store, conversationId, signal);
+    await untilReleased(store, conversationId, signal);
     // Only its end, since this is repeated for as long as the run waits, however long the conversation is.
     const end = await readEnd(store, conversationId);
     if (end === undefined || end.rows.length === 0) throw unknownRun(conversationId);
@@ -110,6 +110,6 @@ export async function seeThrough(
 
   for (;;) {
     const result = await outlast(PATIENTLY, step, signal);
-    if (result) return result;
+    if (result !== undefined) return result;
   }
 }
