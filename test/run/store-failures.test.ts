@@ -230,7 +230,7 @@ it("a call that waits until a conversation is free goes on waiting when the stor
     ...inner,
     get: async (key) => {
       if (++looks === 4) setTimeout(letGo, 10);
-      if (looks === 3 || looks === 4) throw new ToolError("store_failed", "The connection was lost.");
+      if (looks === 3) throw new ToolError("store_failed", "The connection was lost.");
       return inner.get(key);
     },
     subscribe: (prefix, listener) => {
