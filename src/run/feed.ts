@@ -1,5 +1,6 @@
 import type { ToolExecutor } from "../execute/executor.ts";
 import type { ToolEvent } from "../execute/events.ts";
+import { quietly } from "../quietly.ts";
 import { storeKey } from "../store/store.ts";
 
 /** The executor's events of one run as they happen, in order, each once. */
@@ -18,28 +19,30 @@ export async function followEvents(
 ): Promise<Feed> {
   if (!executor.storeEvents) return heard(executor, runId, tell);
   let after = await executor.position(runId);
-  let reading: Promise<void> = Promise.resolve();
-  let isAsked = false;
-  const read = async () => {
-    isAsked = false;
-    for (const event of await executor.events(runId, { after })) {
-      after = event.seq;
-      await tell(event);
-    }
-  };
-  const flush = () => {
-    if (!isAsked) {
-      isAsked = true;
+  let asked = Promise.withResolvers<void>();
+  let isOver = false;
+  const stop = await executor.store.subscribe(`${storeKey("event", runId)}/`, () => asked.resolve());
+  // Read from here: a store calls back in whatever context (`AsyncLocalStorage`) it was written to, or has connected.
+  const reading = (async () => {
+    for (let isLast = false; !isLast;) {
+      await asked.promise;
+      asked = Promise.withResolvers();
+      isLast = isOver;
       // What cannot be read now is read with the next change, or at the end.
-      reading = reading.then(read).catch(() => {});
+      await quietly(async () => {
+        for (const event of await executor.events(runId, { after })) {
+          after = event.seq;
+          await tell(event);
+        }
+      });
     }
-    return reading;
-  };
-  const stop = await executor.store.subscribe(`${storeKey("event", runId)}/`, () => void flush());
+  })();
   return {
     async end() {
       await stop();
-      await flush();
+      isOver = true;
+      asked.resolve();
+      await reading;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
@@ -13,6 +14,7 @@ import { loadRecording } from "../../src/replay/index.ts";
 import { Checkpoint, readRun } from "../../src/run/checkpoint.ts";
 import { Orchestrator, type OrchestratorOptions } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
+import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import { ToolRegistry } from "../../src/tool/registry.ts";
@@ -23,6 +25,23 @@ import { counted, external, scripted, short } from "./script.ts";
 
 const conversationId = "c1";
 const input = "Go";
+
+it("events are told in the context of their run, in whichever the store tells of a change", async () => {
+  const context = new AsyncLocalStorage<string>();
+  const inner = memoryStore();
+  const subscribe: Store["subscribe"] = (prefix, listener) =>
+    inner.subscribe(prefix, (change) => context.run("the store's", () => listener(change)));
+  const told = new Map<string, string | undefined>();
+  const orchestrator = new Orchestrator({
+    model: scripted({ calls: [{ name: "look" }] }, { text: "Done." }),
+    tools: [counted("look").tool],
+    store: { ...inner, subscribe },
+    onEvent: ({ type }) => void told.set(type, context.getStore()),
+  });
+  await context.run("the run's", () => orchestrator.run({ conversationId, input }));
+  expect(told.get("tool.completed")).toBe("the run's");
+  expect(new Set(told.values())).toEqual(new Set(["the run's"]));
+});
 
 it("keys with escapes are what they were all the way, whatever was read before", async () => {
   const [said, asked, choice, result] = [misread(), misread(), { ...misread(), name: "ask" }, misread()];
