@@ -110,7 +110,6 @@ export function endingOf({ cut, cutAtByte, cutAtEvent, append }: ReplayBehavior)
  * @throws TypeError for `cutAtEvent`, or an event to append, with a body that is one JSON document
  */
 export function leftOf(recording: Recording, how: ReplayBehavior): Recording {
-  if (!changesBody(how)) return recording;
   const { cutAtByte, cutAtEvent, append } = how;
   const format = formatOf(recording);
   if (format === "json" && (cutAtEvent !== undefined || typeof append === "object"))
@@ -118,8 +117,8 @@ export function leftOf(recording: Recording, how: ReplayBehavior): Recording {
   const end = cutAtEvent === undefined ? cutAtByte : [0, ...eventEnds(recording.bytes, format)][cutAtEvent];
   const kept = recording.bytes.subarray(0, end);
   const added = new TextEncoder().encode(append === undefined ? "" : appended(append, format, kept));
-  const chunks = [...coveringChunks({ ...recording, bytes: kept })];
-  if (recording.chunks.length > 0) chunks.push({ atMs: chunks.at(-1)?.atMs ?? 0, length: added.length });
+  // What is appended comes with the last of these.
+  const chunks = coveringChunks({ ...recording, bytes: kept });
   return { ...recording, bytes: new Uint8Array(Buffer.concat([kept, added])), chunks };
 }
 

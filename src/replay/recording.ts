@@ -55,11 +55,10 @@ export function sseOf({ bytes, chunks, complete }: Recording): Recording {
   const encoder = new TextEncoder();
   const lines = new TextDecoder().decode(bytes).split("\n");
   const events = lines.filter((line) => line.trim() !== "").map(sseEvent);
-  // As they were recorded: one per line.
-  const isTimed = chunks.length === events.length;
   return {
     bytes: encoder.encode(events.join("")),
-    chunks: isTimed ? chunks.map(({ atMs }, at) => ({ atMs, length: encoder.encode(events[at]).length })) : [],
+    // As they were recorded: one per line.
+    chunks: chunks.map(({ atMs }, at) => ({ atMs, length: encoder.encode(events[at]).length })),
     contentType: FORMATS.sse,
     complete,
   };

@@ -290,10 +290,13 @@ describe("files", () => {
     ["stream.json", wholeBody],
     ["stream.json", '{\n  "a": 1\n}\n'],
     ["stream.json", '[{"a":1},\n{"b":2}]'],
+    ["stream.json", '\n {"a":1}'],
     ["stream.ndjson", '{"a":1}\n{"b":2}\n'],
-  ])("get the name %s in a directory", async (name, body) => {
+    ["stream.ndjson", '{"a":1}\n', "Application/JSONL"],
+    ["stream.sse", '{"a":1}\n', "Text/Event-Stream"],
+  ])("get the name %s in a directory", async (name, body, contentType?: string) => {
     const directory = temporary();
-    expect(await saveRecording(directory, recordingOf(body))).toBe(join(directory, name));
+    expect(await saveRecording(directory, recordingOf(body, { contentType }))).toBe(join(directory, name));
   });
 
   it("need no timing", async () => {

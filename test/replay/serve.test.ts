@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serveReplay } from "../../src/replay/index.ts";
-import type { Recording, ReplayBehavior, ReplayServer, ServeOptions } from "../../src/replay/index.ts";
+import type { Recording, ReplayBehavior, ReplayServer, ServeOptions, Wire } from "../../src/replay/index.ts";
 import { temporary } from "../temporary.ts";
 import { bodyCase, paper, post, streamBody, wholeBody } from "./wire.ts";
 import { soon } from "../soon.ts";
@@ -170,14 +170,20 @@ describe("the replay server", () => {
       [
         [{ sttus: 429 }, 'behavior of paper/both has the unknown key "sttus"; the keys are status, message, headers,'],
         [{ status: "429" }, "has the status '429'; expected an HTTP status, 200 to 599"],
+        [{ status: 199 }, "has the status 199; expected an HTTP status"],
+        [{ status: 600 }, "has the status 600; expected an HTTP status"],
+        [{ status: 529, message: ["Overloaded"] }, "has the message [ 'Overloaded' ]; expected a string"],
         [{ headers: { "retry-after": 1 } }, "has the headers { 'retry-after': 1 }; expected an object of strings"],
+        [{ headers: ["retry-after: 1"] }, "has the headers [ 'retry-after: 1' ]; expected an object of strings"],
         [{ cutAtByte: -1 }, "has the cutAtByte -1; expected a number of bytes"],
         [{ cutAtEvent: 1.5 }, "has the cutAtEvent 1.5; expected a number of events"],
         [{ cut: "stop" }, 'has the cut \'stop\'; expected "reset", "end" or "stall"'],
         [{ append: [] }, "has the append []; expected an event or text"],
         [{ delayMs: "1s" }, "has the delayMs '1s'; expected a number of milliseconds"],
+        [{ delayMs: -1 }, "has the delayMs -1; expected a number of milliseconds"],
         [{ times: -1 }, "has the times -1; expected a number of requests"],
         [{ status: 529, cutAtEvent: 1 }, "has the status 529, with which no body is sent, and a cut"],
+        [{ status: 529, cut: "reset" }, "has the status 529, with which no body is sent, and a cut"],
         [{ cutAtByte: 1, cutAtEvent: 1 }, "has a cutAtByte, which may cut an event in two"],
         [{ cutAtByte: 1, append: {} }, "has a cutAtByte, which may cut an event in two"],
         [[{}, 529], "is 529; expected an object or a list of them"],
@@ -231,6 +237,21 @@ describe("the replay server", () => {
     const server = await serve({ fixtures: new Map([["paper/mine", bodyCase(text)]]) });
     const response = await post(`${server.url}/paper/mine/v1/write`, { stream: true });
     expect([response.headers.get("content-type"), await response.text()]).toEqual([type, text]);
+  });
+
+  it.each([
+    ["as they were", '{"type":"a b"}\n{"event_type":"ping"}\n'],
+    ["edited by hand", '\n{"type":"a b"}\n\n{"event_type":"ping"}'],
+  ])("serves the events of an SDK's stream as server-sent events in their time, %s", async (_, lines) => {
+    const streaming: Wire = { ...paper, endpoint: { ...paper.endpoint, streams: "sse" } };
+    const chunks = [0, 60].map((atMs) => ({ atMs, length: 8 }));
+    const stream = { ...(bodyCase(lines).stream as Recording), chunks };
+    const server = await serve({ adapters: [streaming], fixtures: new Map([["paper/mine", { stream }]]), speed: 1 });
+    const start = performance.now();
+    const response = await post(`${server.url}/paper/mine/v1/write`, { stream: true });
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    expect(await response.text()).toBe('data: {"type":"a b"}\n\nevent: ping\ndata: {"event_type":"ping"}\n\n');
+    expect(performance.now() - start).toBeGreaterThanOrEqual(59);
   });
 
   it("answers with an error in the provider's form, as often as it is told to", async () => {
@@ -396,6 +417,12 @@ describe("the replay server", () => {
 
   it.each([
     ["an NDJSON line", '{"n":1}\n{"n":2}\n', { cutAtEvent: 1, append: error }, `{"n":1}\n${JSON.stringify(error)}\n`],
+    [
+      "an NDJSON line in place of all",
+      '{"n":1}\n{"n":2}\n',
+      { cutAtEvent: 0, append: error },
+      `${JSON.stringify(error)}\n`,
+    ],
     ["text as it is", streamBody, { cutAtByte: 9, append: "<html>" }, 'data: {"d<html>'],
     ["text in place of all", streamBody, { cutAtByte: 0, append: "<html>" }, "<html>"],
     ["an event whose end was trimmed", 'data: {"n":1}\n', { append: error }, `data: {"n":1}\n\n\n${served}`],
@@ -425,6 +452,18 @@ describe("the replay server", () => {
     const response = await post(`${server.url}/paper/slow/v1/write`, { stream: true });
     expect(await response.text()).toBe(`data: {"delta":"Hél"}\n\n${served}`);
     expect(performance.now() - start).toBeGreaterThanOrEqual(59);
+  });
+
+  it("does not wait for the time of what it cuts off", async () => {
+    const { stream } = bodyCase(streamBody);
+    const chunks = [0, 3_600_000].map((atMs) => ({ atMs, length: 30 }));
+    const behavior = { "paper/slow": { cutAtByte: 30, append: "<html>" } };
+    const fixtures = new Map([["paper/slow", { stream: { ...(stream as Recording), chunks } }]]);
+    const server = await serve({ fixtures, behavior, speed: 1 });
+    const response = await post(`${server.url}/paper/slow/v1/write`, { stream: true });
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(
+      Buffer.concat([Buffer.from(streamBody).subarray(0, 30), Buffer.from("<html>")]),
+    );
   });
 
   it("breaks the connection after an event, if it is told to", async () => {
@@ -460,6 +499,13 @@ describe("the replay server", () => {
       [503, none],
       [200, none],
     ]);
+  });
+
+  it("fails in the last way for ever, if it is told to", async () => {
+    const how = [{ status: 429 }, { status: 503, times: Infinity, message: undefined }];
+    const server = await serve({ behavior: { "paper/both": how } });
+    const ask = async () => (await post(`${server.url}/paper/both/v1/write`, { stream: true })).status;
+    expect([await ask(), await ask(), await ask()]).toEqual([429, 503, 503]);
   });
 
   it.each([Infinity, 1e12])("does not answer at all when it is to wait %d ms", async (delayMs) => {
