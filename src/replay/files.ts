@@ -7,6 +7,7 @@ import {
   coveringChunks,
   FORMATS,
   formatOf,
+  parseJson,
   type Format,
   type RecordedChunk,
   type Recording,
@@ -108,14 +109,7 @@ async function loadTiming(file: string, body: Uint8Array): Promise<Partial<Recor
 }
 
 function parseTiming(text: string): Pick<Recording, "chunks" | "complete"> | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  const { contentType, complete, chunks } = value as Record<string, unknown>;
+  const { contentType, complete, chunks } = (parseJson(text) ?? {}) as Record<string, unknown>;
   if (!Array.isArray(chunks)) return undefined;
   const parsed: RecordedChunk[] = [];
   for (const chunk of chunks as unknown[]) {

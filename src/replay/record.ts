@@ -81,7 +81,7 @@ function recordStream(
 
 /** Not a generator: one that its reader leaves before the first event would never know. */
 function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterable<Event>> {
-  const keeper = createKeeper(undefined, "events");
+  const keeper = createKeeper();
   const events = source[Symbol.asyncIterator]();
   const stream: AsyncIterableIterator<Event> = {
     async next() {
@@ -116,12 +116,9 @@ function withoutTransport(event: unknown): unknown {
   return sent;
 }
 
-/**
- * Collects the pieces of one body until it is finished, once.
- *
- * @param holds what it holds if it has no piece
- */
-function createKeeper(contentType: string | undefined, holds: "bytes" | "events" = "bytes") {
+/** Collects the pieces of one body until it is finished, once. */
+function createKeeper(contentType?: string) {
+  let holdsEvents = false;
   const start = performance.now();
   const encoder = new TextEncoder();
   const pieces: Uint8Array[] = [];
@@ -129,16 +126,15 @@ function createKeeper(contentType: string | undefined, holds: "bytes" | "events"
   const { promise, resolve } = Promise.withResolvers<Recording>();
   return {
     keep(piece: unknown): void {
-      holds = isBytes(piece) ? "bytes" : "events";
+      holdsEvents = !isBytes(piece);
       // The reader may reuse or transfer its bytes.
       const bytes = isBytes(piece) ? copyOf(piece) : encoder.encode(`${JSON.stringify(withoutTransport(piece))}\n`);
-      if (bytes.length === 0) return;
       pieces.push(bytes);
       chunks.push({ atMs: Math.round(performance.now() - start), length: bytes.length });
     },
     finish(complete: boolean): void {
       const bytes = new Uint8Array(Buffer.concat(pieces));
-      const knownType = holds === "events" ? "application/x-ndjson" : undefined;
+      const knownType = holdsEvents ? "application/x-ndjson" : undefined;
       resolve({ bytes, chunks, contentType: contentType ?? knownType, complete });
     },
     recording: promise,

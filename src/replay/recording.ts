@@ -81,15 +81,13 @@ export function formatOf(recording: Recording): Format {
   return rest.length > 0 && parseJson(first) !== undefined ? "ndjson" : "json";
 }
 
-/** Where each event ends, with the blank lines after it; one without data belongs to the next. */
+/** Where each event ends; one without data, and further blank lines, belong to the next. */
 export function eventEnds(bytes: Uint8Array, format: Format): number[] {
   const ends: number[] = [];
   let hasData = false;
   const text = new TextDecoder("latin1").decode(bytes); // one character per byte
   for (const { 0: line, 1: content, index } of text.matchAll(/([^\r\n]*)(?:\r\n|[\r\n])/g)) {
-    const end = index + line.length;
-    if (content === "" && ends.at(-1) === index) ends[ends.length - 1] = end;
-    else if (format === "ndjson" ? content !== "" : content === "" && hasData) ends.push(end);
+    if (format === "ndjson" ? content !== "" : content === "" && hasData) ends.push(index + line.length);
     // An event without data is not dispatched: https://html.spec.whatwg.org/multipage/server-sent-events.html
     hasData = content !== "" && (hasData || /^(?:\xEF\xBB\xBF)?data/.test(content!));
   }

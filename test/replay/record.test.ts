@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { mkdir, rmdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -57,15 +58,29 @@ describe("record", () => {
     const { chunks } = await recording;
     expect(chunks.map((chunk) => chunk.length)).toEqual([1, 2]);
     expect(chunks[0]!.atMs).toBeLessThanOrEqual(chunks[1]!.atMs);
+    expect(chunks.map((chunk) => chunk.atMs).every(Number.isInteger)).toBe(true);
+  });
+
+  it("reads no faster than its reader asks", async () => {
+    let pulls = 0;
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) =>
+      controller.enqueue(encoder.encode(`${pulls++}`));
+    const reader = record(new ReadableStream({ pull }, { highWaterMark: 0 })).stream.getReader();
+    await new Promise((settle) => setTimeout(settle));
+    expect(pulls).toBe(0);
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe("0");
+    expect(pulls).toBe(1);
   });
 
   it("passes a Response with its status and headers", async () => {
     const source = new Response(streamBody, {
       status: 201,
+      statusText: "Made",
       headers: { "content-type": "text/event-stream", "x-a": "1" },
     });
     const { stream, recording } = record(source);
-    expect([stream.status, stream.headers.get("x-a"), await stream.text()]).toEqual([201, "1", streamBody]);
+    expect([stream.status, stream.statusText, stream.headers.get("x-a")]).toEqual([201, "Made", "1"]);
+    expect(await stream.text()).toBe(streamBody);
     expect(await recording).toMatchObject({ contentType: "text/event-stream", complete: true });
   });
 
@@ -85,16 +100,24 @@ describe("record", () => {
   });
 
   it("keeps the events of an SDK's iterable as NDJSON, and passes the very objects", async () => {
-    const events = [{ a: "é" }, { b: [1] }];
-    async function* source(): AsyncGenerator<object> {
+    const events = [{ a: "é" }, null, { b: [1] }];
+    async function* source(): AsyncGenerator<unknown> {
       yield* events;
     }
-    const { stream, recording } = record(source());
-    const passed = await read(stream);
-    expect(passed[0]).toBe(events[0]);
-    const kept = await recording;
-    expect(kept).toMatchObject({ contentType: "application/x-ndjson", complete: true });
-    expect(decode([kept.bytes])).toEqual(events);
+    const web = new ReadableStream<unknown>({
+      start(controller) {
+        for (const event of events) controller.enqueue(event);
+        controller.close();
+      },
+    });
+    for (const sdks of [source(), web]) {
+      const { stream, recording } = record(sdks);
+      const passed = await read(stream);
+      expect(passed[0]).toBe(events[0]);
+      const kept = await recording;
+      expect(kept).toMatchObject({ contentType: "application/x-ndjson", complete: true });
+      expect(decode([kept.bytes])).toEqual(events);
+    }
   });
 
   it("keeps the bytes of an iterable of bytes as they are", async () => {
@@ -103,7 +126,7 @@ describe("record", () => {
     }
     const { stream, recording } = record(source());
     await read(stream);
-    expect((await recording).bytes).toEqual(encoder.encode(streamBody));
+    expect(await recording).toMatchObject({ bytes: encoder.encode(streamBody), contentType: undefined });
   });
 
   it("gives the recording so far when the source fails, and passes the failure", async () => {
@@ -180,6 +203,10 @@ describe("record", () => {
   it("refuses what is no stream", () => {
     expect(() => record("text" as never)).toThrow(TypeError);
     expect(() => record(undefined as never)).toThrow(TypeError);
+    // The Response of React Native has no body.
+    expect(() => record({ headers: new Headers() } as Response)).toThrow(
+      /^record\(\) takes a Response, a ReadableStream/,
+    );
   });
 });
 
@@ -187,6 +214,13 @@ describe("replay", () => {
   it("gives pieces of 16 KiB where the timing is not known", async () => {
     const pieces = await read(replay(recordingOf("a".repeat(40_000))));
     expect(pieces.map((piece) => piece.length)).toEqual([16384, 16384, 7232]);
+  });
+
+  it("is at once by default, and leaves nothing at its signal when it has ended", async () => {
+    const chunks = [0, 3_600_000].map((atMs) => ({ atMs, length: 1 }));
+    const { signal } = new AbortController();
+    expect(await read(replay(recordingOf("ab", { chunks }), { signal }))).toHaveLength(2);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("never gives a chunk before its time, divided by the speed", async () => {
@@ -260,7 +294,7 @@ describe("files", () => {
       contentType: "text/event-stream; charset=utf-8",
       complete: false,
     });
-    for (const path of [join(directory, "new", "a.sse"), `${join(directory, "case")}/`]) {
+    for (const path of [join(directory, "a", "new", "a.sse"), `${join(directory, "case")}/`]) {
       const file = await saveRecording(path, recording);
       expect(await loadRecording(path)).toEqual(recording);
       expect(await readFile(file, "utf8")).toBe(streamBody);
@@ -302,7 +336,12 @@ describe("files", () => {
   it("need no timing", async () => {
     const directory = temporary();
     await writeFile(join(directory, "stream.ndjson"), "{}\n");
-    expect(await loadRecording(directory)).toEqual(recordingOf("{}\n", { contentType: "application/x-ndjson" }));
+    const recording = recordingOf("{}\n", { contentType: "application/x-ndjson" });
+    expect(await loadRecording(directory)).toEqual(recording);
+    await saveRecording(directory, recording);
+    expect(await loadRecording(directory)).toEqual(recording);
+    await writeFile(join(directory, "stream.ndjson.timing.json"), '{"chunks":[[5,3]]}');
+    expect(await loadRecording(directory)).toEqual({ ...recording, chunks: [{ atMs: 5, length: 3 }] });
   });
 
   it("that cannot be read say why and what to do", async () => {
@@ -314,16 +353,25 @@ describe("files", () => {
     await mkdir(join(directory, "nothing"));
     await put("a.sse.timing.json", "{");
     await put("b.sse.timing.json", '{"chunks":[[0,3],[5]]}');
+    await put("e.sse.timing.json", '{"chunks":[[0,10],[1,-1]]}');
+    await put("f.sse.timing.json", '{"chunks":[[-1,9]]}');
+    await put("g.sse.timing.json", "null");
+    await mkdir(join(directory, "h.sse.timing.json"));
     await put("c.sse.timing.json", '{"chunks":[[0,3]]}');
     await put("d.sse.timing.json", '{"chunks":[[0,9]]}');
     const cases: [string, RegExp][] = [
       [join(directory, "missing.sse"), /missing\.sse: there is no such file\. Give the path/],
       [`${join(directory, "missing")}/`, /there is no such file/],
-      [directory, /no stream\.sse, stream\.ndjson or stream\.json in it, but a\.sse/],
+      [directory, /no stream\.sse, stream\.ndjson or stream\.json in it, but (?:[^,]+, ){9}[^,]+\. Name a file/],
       [join(directory, "nothing"), /but nothing/],
       [await put("empty.sse", ""), /the file is empty\. Record it again/],
       [await put("a.sse", "data: 1\n\n"), /a\.sse\.timing\.json: it holds no timing\. Delete it/],
       [await put("b.sse", "data: 1\n\n"), /it holds no timing/],
+      [await put("e.sse", "data: 1\n\n"), /it holds no timing/],
+      [await put("f.sse", "data: 1\n\n"), /it holds no timing/],
+      [await put("g.sse", "data: 1\n\n"), /it holds no timing/],
+      [await put("h.sse", "data: 1\n\n"), /the timing cannot be read \(EISDIR.*\)\. Delete it/],
+      [join(directory, "a.sse.timing.json", "below.sse"), /it cannot be read \(ENOTDIR.*\)\. Give the path/],
       [await put("c.sse", "data: 1\n\n"), /it covers 3 bytes, the body has 9\. Delete it/],
       [
         await put("d.sse", "data: 1\r\n\r\n"),

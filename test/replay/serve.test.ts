@@ -230,6 +230,7 @@ describe("the replay server", () => {
     ["NDJSON", '{"n":1}\n{"n":2}\n', "application/x-ndjson"],
     ["NDJSON with the line ends of Windows", '{"n":1}\r\n{"n":2}\r\n', "application/x-ndjson"],
     ["NDJSON with a long first line", `${long}\n{"n":2}\n`, "application/x-ndjson"],
+    ["NDJSON of texts", '"one"\n"two"\n', "application/x-ndjson"],
     ["a document", `${long}\n`, "application/json"],
     ["a document of several lines", '{\n"n": {\n"m": 1}\n}', "application/json"],
     ["an array of lines", '[{"n":1},\n{"n":2}]', "application/json"],
@@ -397,7 +398,7 @@ describe("the replay server", () => {
     ": a comment",
     'data: {"n":2}',
     "event: ping\nid: 3",
-    'data: {"n":3}',
+    'data: {"n":3}\nid: 4',
     "data: [DONE]",
   ];
   it.each([
