@@ -100,7 +100,7 @@ const TIMELINE_FROM_MS = 100;
 
 /** Text above, and below it the calls as panels side by side, each with its partial input as it fills up. */
 export function liveView(screen: Screen, paint: Paint = inColor): View {
-  const calls: ToolCall[] = [];
+  let calls: readonly ToolCall[] = [];
   const results = new Map<string, string>();
   const spans = new Map<string, Span>();
   const startedAt = performance.now();
@@ -122,7 +122,7 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
       text,
       notes,
       panels: calls.map((call) => panelOf(call, results)),
-      timeline: isLast && isWorthATimeline() ? timeline([...spans.values()], endedMs, columns) : [],
+      timeline: isLast && isWorthATimeline() ? timeline(calls.map(spanOf), endedMs, columns) : [],
     };
     const lines = frame(state, { columns, rows: isLast ? Infinity : Math.max(2, (screen.rows || 24) - 1) }, paint);
     screen.write(redraw(lines, height));
@@ -131,7 +131,10 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
   }
   /** Only if there was time between the calls. */
   function isWorthATimeline(): boolean {
-    return spans.size > 1 && endedMs >= TIMELINE_FROM_MS;
+    return calls.length > 1 && endedMs >= TIMELINE_FROM_MS;
+  }
+  function spanOf({ invocationId }: ToolCall): Span {
+    return spans.get(invocationId)!;
   }
   function noteTime(event: StreamEvent): void {
     endedMs = performance.now() - startedAt;
@@ -160,12 +163,14 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
       noteTime(event);
       if (event.type === "reasoning-delta") reasoning += event.delta;
       else if (event.type === "text-delta" || event.type === "refusal-delta") text += event.delta;
-      else if (event.type === "tool-input-start") calls.push(event.call);
+      else if (event.type === "tool-input-start") calls = [...calls, event.call];
       else if (event.type === "tool-error" && !spans.has(event.error.invocationId)) {
         notes.push(lineOf(event)!.join(" ")); // it never had a name, so it has no panel
       } else if (event.type === "finish" || event.type === "error" || event.type === "provider-tool") {
         notes.push(lineOf(event)!.join(" "));
       }
+      // It turned out to be the provider's own: nothing more will come of it here.
+      if (event.type === "provider-tool") calls = calls.filter(({ id }) => id === null || id !== event.call.id);
       drawSoon();
     },
     result(use, output) {

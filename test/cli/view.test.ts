@@ -297,6 +297,20 @@ describe("liveView()", () => {
     ]);
   });
 
+  it("leaves no panel open for a call that the provider has run itself", async () => {
+    const { bytes, tools } = loadFixture("openai-chat", "provider-tool");
+    const { events } = await readPieces(adapters[0]!.adapter, [bytes], tools);
+    const screen = terminal(80, 24);
+    const view = liveView(screen, plain);
+    for (const event of events) view.event(event);
+    view.end();
+    expect(screen.lines.map((line) => line.trimEnd())).toEqual([
+      "It rains on 240 days a year.",
+      "provider wiki-search completed",
+      "finish stop (stop)",
+    ]);
+  });
+
   it("of a reader who is not watching is a line for what happened", async () => {
     const { bytes } = loadFixture("anthropic", "truncated-by-length");
     const { events } = await readPieces(adapters[2]!.adapter, [bytes], undefined);
