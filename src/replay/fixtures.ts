@@ -29,7 +29,7 @@ export interface Fixtures {
 const NAME = /^[^./\\][^/\\]*$/;
 
 /** A body of a case: the first one, or that of a later turn. */
-const BODY = /^stream(?:-([1-9]\d*))?\.(sse|ndjson|json)$/;
+const BODY = /^stream(?:-(\d+))?\.(sse|ndjson|json)$/;
 
 /**
  * Cases in a directory: `<wire>/<case>/stream.sse|.ndjson|.json`, with `stream-2.sse`, `stream-3.sse` for later turns,
@@ -102,7 +102,7 @@ async function behaviorOf(path: string): Promise<ReplayBehaviors | undefined> {
 async function isInside(directory: string, path: string): Promise<boolean> {
   try {
     const [root, real] = await Promise.all([realpath(directory), realpath(path)]);
-    return real.startsWith(root.endsWith(sep) ? root : root + sep);
+    return real.startsWith(join(root, sep));
   } catch {
     return false;
   }

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { request, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -85,6 +86,13 @@ describe("the replay server", () => {
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
     const other = await serve();
     expect(other.port).not.toBe(server.port);
+  });
+
+  const hasIPv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
+  it.runIf(hasIPv6)("listens at an IPv6 address, where there is one", async () => {
+    const server = await serve({ host: "::1" });
+    expect(server.url).toBe(`http://[::1]:${server.port}`);
+    expect((await post(`${server.url}/paper/both/v1/write`, {})).status).toBe(200);
   });
 
   it("keeps what was asked, without secrets", async () => {
@@ -538,8 +546,12 @@ async function directory(): Promise<string> {
   await put("secret/paper/x/stream.sse", "data: secret\n\n");
   await put("fixtures/paper/both/stream.sse", streamBody);
   await put("fixtures/paper/.hidden/stream.sse", streamBody);
-  await put("fixtures/paper/both/stream.json", wholeBody);
+  await put("fixtures/paper/both/stream.json", `\n${wholeBody}`);
+  await put("fixtures/paper/both/stream.ndjson", '{"not":"this"}\n');
+  await put("fixtures-too/stream.sse", "data: secret\n\n");
+  await symlink(join(root, "fixtures-too"), join(root, "fixtures/paper/beside"));
   await put("fixtures/paper/list/stream.json", '[{"a":1}]');
+  await put("fixtures/paper/list/meta.json", "null");
   await put("fixtures/paper/lines/stream.ndjson", '{"a":1}\n{"b":2}\n');
   await put("fixtures/paper/failing/stream.sse", streamBody);
   await put("fixtures/paper/failing/meta.json", '{"title":"x","serve":{"status":503}}');
@@ -557,7 +569,7 @@ async function directory(): Promise<string> {
 describe("fixtures in a directory", () => {
   it.each([
     ["both", true, "text/event-stream", streamBody],
-    ["both", false, "application/json", wholeBody],
+    ["both", false, "application/json", `\n${wholeBody}`],
     ["list", true, "application/json", '[{"a":1}]'],
     ["lines", true, "application/x-ndjson", '{"a":1}\n{"b":2}\n'],
     ["again", true, "text/event-stream", streamBody],
@@ -628,6 +640,7 @@ describe("fixtures in a directory", () => {
       ["/paper/%ff/v1/write", 404],
       ["/paper/.hidden/v1/write", 404],
       ["/paper/linked/v1/write", 404],
+      ["/paper/beside/v1/write", 404],
       ["/paper/inner/v1/write", 404],
       ["http://127.0.0.1/paper/both/v1/write", 400],
     ] as const;
