@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { setImmediate } from "node:timers";
+import { setImmediate, setTimeout } from "node:timers";
 import { isToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { checkMs } from "../time.ts";
@@ -30,6 +30,8 @@ interface Write {
   /** @throws ToolError `version_conflict`: it has written nothing */
   work(): unknown;
   readonly written: PromiseWithResolvers<any>;
+  /** By `performance.now()`, if another process writes. */
+  readonly giveUpAt: number;
 }
 
 interface Row {
@@ -76,47 +78,51 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   );
   const dataVersion = database.prepare("PRAGMA data_version");
 
-  /** Waits for other writers without blocking this process. */
-  async function run<Result>(work: () => Result): Promise<Result> {
-    const giveUpAt = performance.now() + busyTimeoutMs;
-    for (;;) {
-      if (isClosed) throw closed(name);
-      try {
-        const what = moved();
-        if (what !== undefined) throw new Error(`its ${what} was deleted or replaced`);
-        return work();
-      } catch (error) {
-        if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
-      }
-      await new Promise((done) => setTimeout(done, 1 + Math.random() * 20));
-    }
+  function assertUsable(): void {
+    if (isClosed) throw closed(name);
+    const what = moved();
+    if (what !== undefined) throw new Error(`its ${what} was deleted or replaced`);
   }
 
   async function read<Result>(verb: string, subject: string, work: () => Result): Promise<Result> {
-    return run(work).catch(failing(verb, subject));
+    const giveUpAt = performance.now() + busyTimeoutMs;
+    for (;;) {
+      try {
+        assertUsable();
+        return work();
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= giveUpAt) return failing(verb, subject)(error);
+      }
+      await new Promise((done) => setTimeout(done, pauseMs()));
+    }
   }
 
   let waiting: Write[] = [];
 
   /**
    * Each transaction waits for the disk, and this process with it. So what is written in the same turn of the event
-   * loop is written in one.
+   * loop is written in one, and so is what is written while others wait for another process.
    */
   async function write<Result>(verb: string, subject: string, work: () => Result): Promise<Result> {
     const written = Promise.withResolvers<Result>();
-    if (waiting.push({ work, written }) === 1) setImmediate(writeAll);
+    const giveUpAt = performance.now() + busyTimeoutMs;
+    if (waiting.push({ work, written, giveUpAt }) === 1) setImmediate(writeAll);
     return written.promise.catch(failing(verb, subject));
   }
 
-  async function writeAll(): Promise<void> {
+  function writeAll(): void {
     const writes = waiting;
     waiting = [];
     if (writes.length === 0) return;
     try {
-      const settle = await run(() => transaction(database, () => writes.map(attempt)));
-      for (const tell of settle) tell();
+      assertUsable();
+      for (const tell of transaction(database, () => writes.map(attempt))) tell();
     } catch (error) {
-      for (const { written } of writes) written.reject(error);
+      for (const each of writes) {
+        if (isBusy(error) && performance.now() < each.giveUpAt) waiting.push(each);
+        else each.written.reject(error);
+      }
+      if (waiting.length > 0) setTimeout(writeAll, pauseMs());
     }
   }
 
@@ -262,7 +268,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
     async close() {
       if (isClosed) return;
-      void writeAll();
+      writeAll();
       isClosed = true;
       stopWatching();
       listeners.clear();
@@ -277,6 +283,11 @@ function entryOf<Value>(store: string, { key, value, version, expires_at: expire
   } catch (cause) {
     throw unreadable(store, key, cause);
   }
+}
+
+/** Before trying again while another process writes: it waits outside of SQLite, which would block this process. */
+function pauseMs(): number {
+  return 1 + Math.random() * 20;
 }
 
 /** @returns tells how it went, once the transaction is through */

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Store, StoreChange } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
@@ -153,7 +154,32 @@ describe("writes of one moment", () => {
 
   it("need no timers that tests have replaced", async () => {
     vi.useFakeTimers();
-    expect(await storeOf(path).put("a", 1)).toMatchObject({ value: 1 });
+    const store = storeOf(path);
+    expect(await store.put("a", 1)).toMatchObject({ value: 1 });
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const written = store.put("a", 2);
+    await sleep(20);
+    other.exec("COMMIT");
+    other.close();
+    expect(await written).toMatchObject({ value: 2 });
+  });
+
+  it("are joined by later ones while another process writes: in order, and without holding up this one once more", async () => {
+    const store = storeOf(path);
+    const before = transactions();
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const written: Promise<unknown>[] = [];
+    for (let index = 0; index < 20; index++) {
+      written.push(store.put("a", index));
+      await sleep(2);
+    }
+    other.exec("COMMIT");
+    other.close();
+    await Promise.all(written);
+    expect(transactions()).toBe(before + 1);
+    expect((await store.get("a"))!.value).toBe(19);
   });
 });
 
@@ -250,6 +276,21 @@ describe("while another process writes for long", () => {
     other.exec("COMMIT");
     other.close();
     expect((await store.get("a"))!.value).toBe(1);
+  });
+
+  it("a write that came later waits longer", async () => {
+    const store = storeOf({ path, busyTimeoutMs: 600 });
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const first = store.put("a", 1);
+    const failed = expect(first).rejects.toThrow("database is locked");
+    await sleep(300);
+    const second = store.put("b", 2);
+    await failed;
+    other.exec("COMMIT");
+    other.close();
+    expect(await second).toMatchObject({ value: 2 });
+    expect(await store.get("a")).toBeUndefined();
   });
 
   it("a store that is closed meanwhile waits no longer", async () => {
