@@ -45,7 +45,8 @@ export class Items {
       const ended = differ(placed?.callId, wire?.call_id) ? this.findCall(wire!.call_id) : undefined;
       if (ended !== undefined) return ended;
       this.#idsChange ||= wire === undefined && differ(placed?.id, id) && !this.#byId.has(id!);
-      return placed;
+      // An item that began without an index may be the one that this unknown index means.
+      if (placed !== undefined || id || this.all.at(-1)?.isPlaced !== false) return placed;
     }
     // Some servers send the call's id instead: https://github.com/anomalyco/opencode/pull/45081
     const named = this.named(id) ?? this.findCall(wire === undefined ? event.call_id || id : wire.call_id);

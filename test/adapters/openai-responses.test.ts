@@ -1086,6 +1086,27 @@ describe("the parser", () => {
     expect(joined("text")).toBe("Hello");
   });
 
+  // Which of its four events have an index, and that index: servers leave it out, and count from 1.
+  it("takes a call for one whose events partly lack their index", async () => {
+    const args = '{"city":"Oslo"}';
+    for (let which = 0; which < 32; which++) {
+      const at = (bit: number) => ((which >> bit) & 1 ? { output_index: which >> 4 } : {});
+      const events = [
+        { type: "response.output_item.added", ...at(0), item: call(1, "") },
+        { type: "response.function_call_arguments.delta", ...at(1), delta: args },
+        { type: "response.function_call_arguments.done", ...at(2), arguments: args },
+        { type: "response.output_item.done", ...at(3), item: call(1, args) },
+        completed,
+      ];
+      for (const source of [events, events.toSpliced(1, 1)]) {
+        const turn = await turnOf(source);
+        expect(turn.calls.map(({ name, outcome }) => [name, outcome instanceof ToolUse])).toEqual([
+          ["get_weather", true],
+        ]);
+      }
+    }
+  });
+
   it("keeps two calls apart whose indexes are text", async () => {
     const inputs = ['{"city":"Oslo"}', '{"city":"Bergen"}'];
     const events = [
