@@ -14,6 +14,10 @@ export class QuotedCalls {
   hasBegun = false;
   /** Whether one has ended that never began: that may be the end of the call that the value belongs to. */
   hasEnded = false;
+  /** How many elements of the value's own are open that are named like a parameter. */
+  elements = 0;
+  /** The end before this one is a text in the value that nothing there has begun, and follows directly. */
+  isDoubled = false;
   /** Only white space has come since the last line break, or the last tag of a quoted call. */
   #isBegin = true;
 
@@ -40,11 +44,17 @@ export class QuotedCalls {
 
   /**
    * @param isFollowed by what may follow a parameter of a call; otherwise the tag is part of the parameter's own value
+   * @param isRepeated whether the same end follows
    * @returns whether the tag ends a quoted parameter
    */
-  endParameter(isFollowed: boolean): boolean {
+  endParameter(isFollowed: boolean, isRepeated: boolean): boolean {
     const last = this.#open.at(-1);
-    if (last !== "lone parameter" && (last !== "parameter" || !isFollowed)) return false;
+    this.isDoubled = false;
+    if (last !== "lone parameter" && (last !== "parameter" || !isFollowed)) {
+      if (this.elements > 0) this.elements--;
+      else this.isDoubled = isRepeated;
+      return false;
+    }
     this.#open.pop();
     this.#seeTag();
     return true;

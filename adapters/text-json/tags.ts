@@ -55,8 +55,8 @@ const INCOMPLETE = "the tag of a parameter is incomplete";
 /** Why a call that the model may well have ended is treated as cut off. */
 const NO_END = "a value has no end, or quotes a call or a parameter that has none";
 
-/** A tag in a value: its end, a sign that it has none, part of a quoted call, of the value itself, or its text. */
-type TagMeaning = "end" | "unclosed" | "quoted" | "inner" | "text" | "maybe";
+/** A tag in a value: its end, a sign that it has none, or two, part of a quoted call, of the value itself, or its text. */
+type TagMeaning = "end" | "unclosed" | "doubled" | "quoted" | "inner" | "text" | "maybe";
 
 /** Calls in a section, or a single call. */
 export class TagBlock implements BlockReader {
@@ -258,12 +258,15 @@ export class TagBlock implements BlockReader {
       this.#quoted.pass(text.slice(at, begin < 0 ? undefined : begin));
       if (begin < 0) return this.#pass(text, from, text.length);
       const tag = this.#isCovered(text, from, begin) ? undefined : this.#notation.tagAt(text, begin, true);
-      const meaning = typeof tag === "object" ? this.#meaningOf(tag, text) : (tag ?? "text");
+      let meaning = typeof tag === "object" ? this.#meaningOf(tag, text) : (tag ?? "text");
+      if (meaning === "text" && (tag as Tag | undefined)?.isEnd !== true) meaning = this.#element(text, begin);
       at = meaning === "quoted" ? (tag as Tag).end : begin + 1;
       if (meaning === "text" || meaning === "quoted") continue;
       this.#pass(text, from, begin);
       if (meaning === "maybe") return begin;
-      if (meaning === "unclosed") return this.#refuse(`a value has no ${this.#notation.parameterEnd}`, text, begin);
+      const { parameterEnd } = this.#notation;
+      if (meaning === "unclosed") return this.#refuse(`a value has no ${parameterEnd}`, text, begin);
+      if (meaning === "doubled") return this.#refuse(`a value has two ${parameterEnd} in a row`, text, begin);
       const { kind, name, isEnd: isOver, end } = tag as Tag;
       if (meaning === "inner" && !isOver && kind !== "parameter") this.#call!.unreadable("a value has a call in it");
       if (isOver) this.#args!.end();
@@ -273,6 +276,13 @@ export class TagBlock implements BlockReader {
       this.#expected = "tag";
       return end;
     }
+  }
+
+  /** Counts the elements of the value's own that are named like a parameter: `<parameter>`. */
+  #element(text: string, at: number): "text" | "maybe" {
+    const found = look(text, at, this.#notation.parameterEnd.replace("/", "").slice(0, -1));
+    if (found === "yes") this.#quoted.elements++;
+    return found === "maybe" ? found : "text";
   }
 
   /** Whether the value can end only behind something that has not come right before. */
@@ -287,7 +297,9 @@ export class TagBlock implements BlockReader {
    * A tag in a value ends it only if a parameter or the end of the call or section follows: a value that is code may
    * contain such tags. Models do leave the end out, and servers close the value for them
    * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant
-   * is unknown, so the call is an error. A call that begins in the value is quoted, with all its tags.
+   * is unknown, so the call is an error. So is one whose value has two ends in a row: the second may be a slip of the
+   * model (https://github.com/ggml-org/llama.cpp/issues/24807), or the first may end an element that the value quotes in
+   * part. A call that begins in the value is quoted, with all its tags.
    */
   #meaningOf(tag: Tag, text: string): TagMeaning {
     if (this.#notation.isNested === true) return this.#nesting(tag);
@@ -298,8 +310,9 @@ export class TagBlock implements BlockReader {
       const isFollowed =
         next !== undefined && (isBegin(next, "parameter") || (next.isEnd && next.kind !== "parameter"));
       if (isFollowed && quoted.hasEnded && quoted.isIn) return "unclosed";
-      if (quoted.endParameter(isFollowed)) return "quoted";
-      return isFollowed ? "end" : "text";
+      const { isDoubled } = quoted;
+      if (quoted.endParameter(isFollowed, next !== undefined && isEnd(next, "parameter"))) return "quoted";
+      return !isFollowed ? "text" : isDoubled ? "doubled" : "end";
     }
     if (tag.kind === "section" || tag.isWhole === true || (!tag.isEnd && tag.name === undefined)) return "text";
     if (tag.kind === "parameter") {

@@ -2348,7 +2348,8 @@ describe.each<[NotationName, Tags]>([
     ["parameters without a call", value("city", "Oslo") + value("zip", "1")],
     ["parameters below words", `They are:\n${value("city", "Oslo")}${value("zip", "1")}`],
     ["a parameter without a call, and words", `${value("city", "Oslo")}and so on`],
-    ["the end of a value as its last words", `x ${value("a", "@").split("@")[1]!.trim()}`],
+    ["the end of a value between words", `x ${value("a", "@").split("@")[1]!.trim()} y`],
+    ["two ends in a row between words", `x ${value("a", "@").split("@")[1]!.trim().repeat(2)} y`],
     ["the end of a call as its last words", `x ${call("f", "@").split("@")[1]!.trim()}`],
     [
       "the end of a value before the beginning of a call",
@@ -2369,6 +2370,9 @@ describe.each<[NotationName, Tags]>([
       `${file}\n${call("f", unclosed("city", "Oslo"), "@").split("@")[0]!}`,
     ],
     ["a parameter that ends early", unclosed("city", "Oslo")],
+    // A slip of the model, more likely: https://github.com/ggml-org/llama.cpp/issues/24807
+    ["the end of a value as its last words", `x ${value("a", "@").split("@")[1]!.trim()}`],
+    ["two of them as its last words", `x ${value("a", "@").split("@")[1]!.trim().repeat(2)}`],
   ])("is an error if it holds %s", async (_, content) => {
     for (const parameters of [
       [value("content", content)],
@@ -2381,10 +2385,25 @@ describe.each<[NotationName, Tags]>([
         expect(turn.calls.map(({ outcome }) => outcome as ToolCallError)).toEqual([
           expect.objectContaining({
             code: expect.stringMatching(/^(truncated|invalid_call)$/) as string,
-            message: expect.stringMatching(/: a value has no /) as string,
+            message: expect.stringMatching(/: a value has (no|two) /) as string,
           }),
         ]);
       }
+    }
+  });
+});
+
+describe("a value that is XML with elements named like parameters", () => {
+  it.each<[NotationName, string]>([
+    ["qwen-xml", "parameter"],
+    ["invoke", "parameter"],
+    ["glm", "arg_value"],
+  ])("is read in %s up to its own end", async (name, tag) => {
+    const element = `<${tag}>1</${tag}>`;
+    for (const content of [element, `<a>\n${element}`, `<${tag}>\n${element}\n</${tag}>`]) {
+      const call = { id: null, name: "write_file", args: { path: "a.xml", content }, tool: undefined, metadata: {} };
+      const written = notations[name].writeCalls([call]);
+      await expectRead(textJson(name), written, [{ path: "a.xml", content }]);
     }
   });
 });
