@@ -104,7 +104,9 @@ export class TagBlock implements BlockReader {
   }
 
   end(rest: string): string | undefined {
-    if (this.state === "head" && rest.trim() === "") return undefined;
+    // A line break behind it may show that it is none, such as the last word of a sentence.
+    if (this.state === "head" && this.#context.isWhole) this.#decide(`${rest}\n`, 0);
+    if (this.state === "none" || (this.state === "head" && rest.trim() === "")) return undefined;
     if (this.#json !== undefined) return this.#json.end(rest);
     const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
     if (this.#call !== undefined) this.#call.cut(isUnsure ? NO_END : undefined);

@@ -130,7 +130,7 @@ export function createScanner(
     }
     const behind = last.end(rest);
     // A marker followed only by white space begins nothing.
-    if (last.state === "head") say(marker + rest);
+    if (last.state === "head" || last.state === "none") say(marker + rest);
     return behind;
   }
 

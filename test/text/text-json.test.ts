@@ -1733,6 +1733,8 @@ describe("a call of glm", () => {
     ["is cut in a value", k2s(k2("now", {}), k2("write_file", file)).slice(0, -80), [{}, "truncated"], ""],
     ["is cut before its end", `<ifm|tool_calls>${k2("write_file", file).slice(0, -1)}`, ["truncated"], ""],
     ["is none in a sentence", "It is <ifm|tool_call> there.\n", [], "It is <ifm|tool_call> there.\n"],
+    ["is none in the last sentence", "It is <ifm|tool_call> there.", [], "It is <ifm|tool_call> there."],
+    ["is cut behind its name", "So.<ifm|tool_call>now", ["truncated"], "So."],
   ])("of K2 Horizon %s", async (_, text, outcomes, said) => {
     await expectRead(textJson("glm"), text, outcomes, said);
   });
