@@ -104,8 +104,9 @@ export class TagBlock implements BlockReader {
   }
 
   end(rest: string): string | undefined {
-    // A line break behind it may show that it is none, such as the last word of a sentence.
-    if (this.state === "head" && this.#context.isWhole) this.#decide(`${rest}\n`, 0);
+    // A line break behind a word may show that it is none, such as the last one of a sentence.
+    const isWord = this.state === "head" && !rest.includes(this.#notation.close[0]!);
+    if (isWord && this.#context.isWhole) this.#decide(`${rest}\n`, 0);
     if (this.state === "none" || (this.state === "head" && rest.trim() === "")) return undefined;
     if (this.#json !== undefined) return this.#json.end(rest);
     const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
