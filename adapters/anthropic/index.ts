@@ -9,6 +9,7 @@ import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../.
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
+import { isObject } from "../../src/wire/field.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, container, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -138,7 +139,7 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 function recognizes(event: unknown): boolean {
-  if (typeof event !== "object" || event === null) return false;
+  if (!isObject(event)) return false;
   const { type, role, content, error } = event as Record<string, unknown>;
   if (type === "message") return role === "assistant" && Array.isArray(content);
   if (type === "error") return typeof (error as { type?: unknown } | null | undefined)?.type === "string";

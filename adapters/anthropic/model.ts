@@ -38,6 +38,7 @@ import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
+import { isObject } from "../../src/wire/field.ts";
 import { container, resultContent, withoutLastThinking } from "./messages.ts";
 
 /** The part of the `@anthropic-ai/sdk` client that is used: `Anthropic`, or its clients for other clouds. */
@@ -121,7 +122,7 @@ function containerOf(
 ): Pick<MessageCreateParamsStreaming, "container"> {
   const id = messages.findLast(({ role }) => role === "assistant")?.container;
   if (id === undefined) return {};
-  return { container: typeof given === "object" && given !== null ? { ...given, id } : id };
+  return { container: isObject(given) ? { ...given, id } : id };
 }
 
 /** Parallel calls are a setting of the tool choice: of the one in the parameters, if no other is made. */
@@ -134,7 +135,7 @@ function parallelChoice(parallel: boolean, given: WireToolChoice = { type: "auto
  * the others stay: other tools would mean another prompt, for the cache and for thinking that is bound to it.
  */
 function chosenTools(tools: ToolSource, choice: ToolChoice | undefined): ToolSource {
-  if (typeof choice !== "object" || choice === null || "name" in choice || choice.names.length === 0) return tools;
+  if (!isObject(choice) || "name" in choice || choice.names.length === 0) return tools;
   const named = namedTools(tools, choice.names);
   return choice.required === true && choice.names.length === 1 ? tools : named;
 }

@@ -3,7 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { isAmidObject } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { argumentsObject, argumentsText, errorText, isNothing, textOf } from "../../src/wire/field.ts";
+import { argumentsObject, argumentsText, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf, isCut } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
@@ -104,7 +104,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   push(event: ParserInput): void {
-    if (typeof event !== "object" || event === null) return;
+    if (!isObject(event)) return;
     switch (event.type) {
       case "content_block_delta":
         return this.#blockDelta(event as WireEvent);

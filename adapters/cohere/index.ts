@@ -7,6 +7,7 @@ import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../.
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
+import { isNothing, isObject } from "../../src/wire/field.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -110,10 +111,8 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set([
 
 /** Recognises an event of a stream by its type, a whole response by its message and finish reason. */
 function recognizes(event: unknown): boolean {
-  if (typeof event !== "object" || event === null) return false;
+  if (!isObject(event)) return false;
   const { type, message, finish_reason, finishReason } = event as WireEvent;
-  if (type !== undefined && type !== null) return EVENT_TYPES.has(type);
-  return (
-    typeof message === "object" && message?.role === "assistant" && typeof (finish_reason ?? finishReason) === "string"
-  );
+  if (!isNothing(type)) return EVENT_TYPES.has(type);
+  return isObject(message) && message.role === "assistant" && typeof (finish_reason ?? finishReason) === "string";
 }

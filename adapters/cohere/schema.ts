@@ -139,7 +139,7 @@ export const toolChoice = (
 };
 
 function chosen(source: ToolSource, choice: ToolChoice): ToolSource {
-  if (typeof choice !== "object" || choice === null) return source;
+  if (!isObject(choice)) return source;
   return namedTools(source, "name" in choice ? [choice.name] : choice.names);
 }
 

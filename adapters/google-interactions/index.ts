@@ -7,6 +7,7 @@ import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../.
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
+import { isObject } from "../../src/wire/field.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -107,7 +108,7 @@ export const googleInteractions = defineAdapter({
 
 /** Its events have an `event_type` of their own; a whole interaction says what it is. */
 function recognizes(event: unknown): boolean {
-  if (typeof event !== "object" || event === null) return false;
+  if (!isObject(event)) return false;
   const { event_type: type } = event as WireEvent;
   if (typeof type === "string") return /^(interaction|step)\./.test(type);
   const { object, steps, status } = event as WireInteraction;

@@ -9,6 +9,7 @@ import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.
 import { isRecord } from "../../src/schema/json.ts";
 import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
+import { isObject } from "../../src/wire/field.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -131,7 +132,7 @@ function model(
 ): Model<any> {
   // `this`, so that an adapter that wraps this one reads with what it adds.
   const adapter = this ?? google;
-  const isGenai = typeof client === "object" && client !== null && "models" in client;
+  const isGenai = isObject(client) && "models" in client;
   checkClient(
     isGenai ? client.models?.generateContentStream : client?.generateContentStream,
     "google.model()",
@@ -148,7 +149,7 @@ function model(
 /** A response has candidates, or the reason for having none; an error has a number and a Google status word. */
 function recognizes(event: unknown): boolean {
   if (Array.isArray(event)) return event.length > 0 && event.every(recognizes);
-  if (typeof event !== "object" || event === null) return false;
+  if (!isObject(event)) return false;
   const { candidates, promptFeedback, usageMetadata, error } = event as Record<string, unknown>;
   if (Array.isArray(candidates) || isRecord(promptFeedback) || isRecord(usageMetadata)) return true;
   return isRecord(error) && typeof error["code"] === "number" && /^[A-Z_]+$/.test(String(error["status"]));

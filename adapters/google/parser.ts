@@ -73,7 +73,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   push(event: GoogleEvent): void {
     if (event === "[DONE]") this.#sawDone = true;
     else if (Array.isArray(event)) for (const one of event) this.push(one);
-    else if (typeof event === "object" && event !== null) {
+    else if (isObject(event)) {
       if ("error" in event && event.error) this.#fail(event.error);
       // Gateways may leave out the wrapper.
       else if (!("candidates" in event) && errorText(event) !== undefined) this.#fail(event as object);
@@ -386,7 +386,7 @@ function saysAnything(metadata: object | null | undefined): metadata is object {
 
 /** Candidate 0; the others are alternative answers, which a tool loop has no use for. */
 function isFirst(candidate: WireCandidate | null): boolean {
-  return candidate !== null && typeof candidate === "object" && Number(candidate.index ?? 0) === 0;
+  return isObject(candidate) && Number(candidate.index ?? 0) === 0;
 }
 
 /** Whether a part has no fields other than these. A gateway may write those that it has no value for as `""`. */

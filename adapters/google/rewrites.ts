@@ -1,5 +1,6 @@
 import type { Rewrite } from "../../src/schema/lower.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
+import { isObject } from "../../src/wire/field.ts";
 
 /** A string with a value list has the format `enum`. */
 export const enumFormat: Rewrite = {
@@ -29,7 +30,7 @@ export const filledObjects: Rewrite = {
   name: "filledObjects",
   apply(node, { isRoot }) {
     const { properties, ...rest } = node;
-    const isEmpty = typeof properties === "object" && properties !== null && Object.keys(properties).length === 0;
+    const isEmpty = isObject(properties) && Object.keys(properties).length === 0;
     return isEmpty && !isRoot ? rest : node;
   },
 };

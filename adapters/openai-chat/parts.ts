@@ -53,7 +53,7 @@ function extend(last: WirePart, piece: WirePart): void {
   const whole = last as Record<string, unknown>;
   for (const key of Object.keys(piece)) {
     const more = piece[key];
-    if (more === null || more === undefined || key === "__proto__") continue;
+    if (isNothing(more) || key === "__proto__") continue;
     const before = whole[key];
     if (TEXT.has(key) && typeof more === "string") whole[key] = typeof before === "string" ? before + more : more;
     else if (TEXT.has(key) && Array.isArray(more) && Array.isArray(before)) {

@@ -7,6 +7,7 @@ import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../.
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { namespaced } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
+import { isObject } from "../../src/wire/field.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -97,7 +98,7 @@ export const openaiResponses = defineAdapter({
 
 /** All of its events are called `response.…`; an `error` alone could be from any wire. */
 function recognizes(event: unknown): boolean {
-  if (typeof event !== "object" || event === null) return false;
+  if (!isObject(event)) return false;
   const { type } = event as WireEvent;
   return (typeof type === "string" && type.startsWith("response.")) || (event as WireResponse).object === "response";
 }

@@ -23,6 +23,7 @@ import {
 import { modelOf, opened, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
+import { isNothing } from "../../src/wire/field.ts";
 import { isCall, mayLackId } from "./item.ts";
 import { resultContent } from "./messages.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
@@ -58,7 +59,7 @@ export function responsesModel(
   const { parallel } = options;
   const { tools: hosted = [], ...fields } = params;
   // Then the provider has the history, and in it the calls of the first results.
-  const keepsOrphans = isGiven(params.previous_response_id) || isGiven(params.conversation);
+  const keepsOrphans = !isNothing(params.previous_response_id) || !isNothing(params.conversation);
   const pair = (messages: readonly ResponseInputItem[]) => pairMessages(messages, { ...PAIRING, keepsOrphans });
   return modelOf(adapter, { ...conversation, pair }, options, ({ messages, tools = [], instructions, toolChoice }) => {
     const offered: Tool[] = [...adapter.tools(tools, options), ...hosted];
@@ -72,10 +73,6 @@ export function responsesModel(
     };
     return (signal) => opened(client.responses.create(body, { signal }), options);
   });
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 /**
@@ -93,12 +90,12 @@ function inputOf(
   messages: readonly ResponseInputItem[],
   { conversation: kept, previous_response_id: previous, store }: ResponsesModelParams,
 ): ResponseInputItem[] {
-  if (isGiven(kept)) {
+  if (!isNothing(kept)) {
     const last = messages.findLastIndex((item) => PAIRING.parts(item).isModels && hasId(item));
     // A result with an id belongs to a call that the provider has run.
     return messages.slice(last + 1).filter((item) => PAIRING.parts(item).results === undefined || !hasId(item));
   }
-  let lacksReasoning = !isGiven(previous);
+  let lacksReasoning = isNothing(previous);
   return messages.flatMap((item) => {
     if (item.type === "reasoning") lacksReasoning = store === false && !hasContent(item);
     else lacksReasoning &&= PAIRING.parts(item).isModels;
@@ -110,7 +107,7 @@ function inputOf(
 }
 
 function hasId(item: ResponseInputItem): boolean {
-  return "id" in item && isGiven(item.id);
+  return "id" in item && !isNothing(item.id);
 }
 
 function hasContent({ encrypted_content: encrypted, content }: ResponseReasoningItem): boolean {

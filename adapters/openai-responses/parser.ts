@@ -2,7 +2,16 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { argumentsObject, argumentsText, errorText, idOf, indexOf, isNothing, textOf } from "../../src/wire/field.ts";
+import {
+  argumentsObject,
+  argumentsText,
+  errorText,
+  idOf,
+  indexOf,
+  isNothing,
+  isObject,
+  textOf,
+} from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, statusOf } from "./finish.ts";
 import { answeredCall, endOf, isHosted, isHostedResult, providerCall } from "./hosted.ts";
@@ -103,7 +112,7 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   push(event: unknown): void {
-    if (this.#ended || typeof event !== "object" || event === null) return;
+    if (this.#ended || !isObject(event)) return;
     const { type } = event as WireEvent;
     if (typeof type === "string") this.#onEvent(type, withIndexes(event));
     // A response that was not streamed.

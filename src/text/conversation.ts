@@ -1,6 +1,6 @@
 import type { Conversation } from "../model.ts";
 import { OUTCOME_UNKNOWN } from "../pairing.ts";
-import { setOwn } from "../schema/json.ts";
+import { isObject, setOwn } from "../schema/json.ts";
 import { once } from "../schema/once.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { TextDialect, WrittenResult } from "./dialect.ts";
@@ -68,7 +68,7 @@ export function textConversation(
 
 /** A message that has a role and a text, and nothing else. */
 export function isTextMessage(message: unknown): message is TextMessage {
-  if (typeof message !== "object" || message === null) return false;
+  if (!isObject(message)) return false;
   const { role, content } = message as Partial<TextMessage>;
   return (role === "user" || role === "assistant") && typeof content === "string" && Object.keys(message).length === 2;
 }

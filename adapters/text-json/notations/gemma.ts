@@ -1,3 +1,4 @@
+import { isObject } from "../../../src/schema/json.ts";
 import type { BlockReader } from "../../../src/text/notation.ts";
 import { DelimitedCall, type Delimiters } from "../delimited.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
@@ -69,7 +70,7 @@ class ResponseMark implements BlockReader {
 function valueText(value: unknown): string {
   if (typeof value === "string") return stringText(value);
   if (Array.isArray(value)) return `[${value.map(valueText).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (!isObject(value)) return JSON.stringify(value);
   const entries = Object.entries(value).map(
     ([key, item]) => `${/^[\w$-]+$/.test(key) ? key : stringText(key)}:${valueText(item)}`,
   );
