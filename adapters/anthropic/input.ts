@@ -1,10 +1,4 @@
 import { exceedsDepth, parseJson, wellFormed } from "../../src/json/index.ts";
-import { isNothing, isObject } from "../../src/wire/field.ts";
-
-/** Whether the input may be only a placeholder for one that is still to come: gateways in PHP write `{}` as `[]`. */
-export function isEmpty(input: unknown): boolean {
-  return isNothing(input) || input === "" || (isObject(input) && Object.keys(input).length === 0);
-}
 
 /** A piece of an input, which some gateways send parsed. */
 export function inputText(input: unknown): string {

@@ -3,10 +3,18 @@ import { ToolError } from "../../src/errors.ts";
 import { isAmidObject } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { argumentsObject, argumentsText, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import {
+  argumentsObject,
+  argumentsText,
+  errorText,
+  isEmpty,
+  isNothing,
+  isObject,
+  textOf,
+} from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf, isCut } from "./finish.ts";
-import { inputText, isEmpty, parsedInput } from "./input.ts";
+import { inputText, parsedInput } from "./input.ts";
 import { isServerCall, isServerResult, ServerCalls } from "./server-calls.ts";
 import { UsageSum } from "./usage.ts";
 import type {
@@ -230,6 +238,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     // It goes back under the id of its call: Kimi gives it another.
     else if (typeof block.tool_use_id === "string" && isServerResult(block))
       (record.block as { tool_use_id?: unknown }).tool_use_id = this.#serverCalls.ended(block, block.tool_use_id);
+    // One that is empty may be only a placeholder for one that is still to come.
     return { record, json: "", input: isEmpty(block.input) ? undefined : block.input, piece: "" };
   }
 

@@ -8,8 +8,8 @@ import {
   argumentsText,
   errorText,
   indexOf,
+  isEmpty,
   isNothing,
-  isObject,
   textOf,
 } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
@@ -479,8 +479,7 @@ function isAgain(before: WireStep, { type, id, name }: WireStep): boolean {
 
 /** Whether it is a call that has no arguments so far: `{}` at its start stands for those to come. */
 function isBare({ record, input, hasPieces }: OpenStep): boolean {
-  if (record.callIndex === undefined || hasPieces) return false;
-  return isNothing(input) || input === "" || (isObject(input) && Object.keys(input).length === 0);
+  return record.callIndex !== undefined && !hasPieces && isEmpty(input);
 }
 
 function isSpoken({ type }: WireStep): boolean {

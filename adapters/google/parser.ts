@@ -9,6 +9,7 @@ import {
   argumentsText,
   countOf,
   errorText,
+  isEmpty,
   isNothing,
   isObject,
   textOf,
@@ -96,8 +97,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   #candidate(candidate: WireCandidate): void {
     const { content, finishReason: word, finishMessage, groundingMetadata, urlContextMetadata } = candidate;
-    if (saysAnything(groundingMetadata)) this.#grounding = groundingMetadata;
-    if (saysAnything(urlContextMetadata)) this.#pages = urlContextMetadata;
+    // Without a search, the metadata may be present but empty.
+    if (isObject(groundingMetadata) && !isEmpty(groundingMetadata)) this.#grounding = groundingMetadata;
+    if (isObject(urlContextMetadata) && !isEmpty(urlContextMetadata)) this.#pages = urlContextMetadata;
     // Parts first: the chunk with the finish reason may hold the last, or the only, call.
     const parts = content?.parts;
     if (Array.isArray(parts)) for (const item of parts) if (isRecord(item)) this.#part(item);
@@ -373,16 +375,6 @@ export class GoogleParser implements Parser<GoogleEvent> {
 }
 
 const CODE = "code_execution";
-
-function isEmpty(args: object): boolean {
-  for (const _ in args) return false;
-  return true;
-}
-
-/** Without a search, the metadata may be present but empty. */
-function saysAnything(metadata: object | null | undefined): metadata is object {
-  return isObject(metadata) && Object.keys(metadata).length > 0;
-}
 
 /** Candidate 0; the others are alternative answers, which a tool loop has no use for. */
 function isFirst(candidate: WireCandidate | null): boolean {

@@ -55,6 +55,11 @@ export function isNothing(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
 
+/** Whether nothing is in it: it says no more than a field that is missing. Servers in PHP write `{}` as `[]`. */
+export function isEmpty(value: unknown): boolean {
+  return isNothing(value) || value === "" || (isObject(value) && Object.keys(value).length === 0);
+}
+
 /**
  * What an error says, at whatever depth a gateway has put it, also as JSON in a text; of several errors the first. A
  * gateway that says little itself has the error of the server behind it in its metadata (OpenRouter), or as the value
