@@ -1,5 +1,5 @@
 import type { Adapter, ToolsOptions } from "./adapter.ts";
-import type { ToolChoice } from "./tool/choice.ts";
+import { requiresCall, type ToolChoice } from "./tool/choice.ts";
 import type { ReadOptions, TurnStream } from "./read/index.ts";
 import type { Turn } from "./stream/events.ts";
 import { checkSpelling, type OptionNames } from "./tool/option-names.ts";
@@ -163,7 +163,5 @@ export function modelMessage(model: Conversation, text: string, turn?: Turn): un
  * reject it: https://github.com/writer/writer-framework/pull/1013
  */
 export function isSent(choice: ToolChoice | undefined, offered: readonly unknown[]): choice is ToolChoice {
-  if (choice === undefined) return false;
-  if (offered.length > 0) return true;
-  return typeof choice === "string" ? choice === "required" : "name" in choice || choice.required === true;
+  return choice !== undefined && (offered.length > 0 || requiresCall(choice));
 }

@@ -3,7 +3,7 @@
 import type { Cohere } from "cohere-ai";
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { isSent } from "../../src/model.ts";
-import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
+import { checkedChoice, requiresCall, type ToolChoice } from "../../src/tool/choice.ts";
 import type { Rewrite } from "../../src/schema/lower.ts";
 import { walkSchema } from "../../src/schema/subschemas.ts";
 import {
@@ -132,10 +132,8 @@ export const toolChoice = (
   options?: { readonly parallel?: boolean | undefined },
 ): ToolChoiceFields => {
   const choice = checkedChoice(wanted, options);
-  if (choice === "auto") return {};
   if (choice === "none") return { toolChoice: "NONE" };
-  const isRequired = choice === "required" || "name" in choice || choice.required === true;
-  return isRequired ? { toolChoice: "REQUIRED" } : {};
+  return requiresCall(choice) ? { toolChoice: "REQUIRED" } : {};
 };
 
 function chosen(source: ToolSource, choice: ToolChoice): ToolSource {

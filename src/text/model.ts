@@ -1,4 +1,4 @@
-import { checkedChoice, type ToolChoice } from "../tool/choice.ts";
+import { checkedChoice, requiresCall, type ToolChoice } from "../tool/choice.ts";
 import { modelMessage, type Model, type ModelOptions, type ModelRequest } from "../model.ts";
 import { openTurn, responseInfo, type Opened } from "../open-turn.ts";
 import { isResponse, openSource } from "../source.ts";
@@ -111,6 +111,5 @@ function chosen(tools: ToolSource, choice: ToolChoice) {
 
 function word(choice: ToolChoice): string | undefined {
   if (choice === "none") return "Do not call any function now.";
-  const isRequired = choice === "required" || (typeof choice === "object" && ("name" in choice || choice.required));
-  return isRequired === true ? "Call a function now, before you answer." : undefined;
+  return requiresCall(choice) ? "Call a function now, before you answer." : undefined;
 }

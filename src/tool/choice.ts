@@ -45,6 +45,11 @@ export function checkedChoice(choice: ToolChoice, options: object = {}): ToolCho
   );
 }
 
+/** Whether the model must call a tool. */
+export function requiresCall(choice: ToolChoice): boolean {
+  return typeof choice === "string" ? choice === "required" : "name" in choice || choice.required === true;
+}
+
 function isName(name: unknown): boolean {
   return typeof name === "string" && name !== "";
 }
