@@ -1,3 +1,4 @@
+import { jsonIn } from "../../src/json/index.ts";
 import type { PathStep } from "../../src/stream/chunk.ts";
 
 /** A member name after a dot. Wider than RFC 9535: `-`, `$` and leading digits are taken too, being unambiguous. */
@@ -61,13 +62,8 @@ function selector(text: string, at: number, path: PathStep[]): number {
 /** The escapes of an RFC 9535 string literal: those of JSON and `\'`. */
 function unescape(literal: string): string | undefined {
   if (!literal.includes("\\")) return literal;
-  try {
-    return JSON.parse(
-      `"${literal.replace(/\\[^]|"/g, (found) => (found === "\\'" ? "'" : found === '"' ? '\\"' : found))}"`,
-    ) as string;
-  } catch {
-    return undefined;
-  }
+  const json = literal.replace(/\\[^]|"/g, (found) => (found === "\\'" ? "'" : found === '"' ? '\\"' : found));
+  return jsonIn(`"${json}"`) as string | undefined;
 }
 
 function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

@@ -1,4 +1,4 @@
-import { parseJson } from "../../src/json/index.ts";
+import { jsonIn } from "../../src/json/index.ts";
 import { withoutMarks, type TextDialect, type WrittenResult } from "../../src/text/dialect.ts";
 import { checkSpelling, type OptionNames } from "../../src/tool/option-names.ts";
 import { CodeBlock } from "./block.ts";
@@ -74,7 +74,7 @@ Arguments are literals, lists, dicts, and variables that an earlier line has ass
         .slice(0, count)
         .flatMap((line) => {
           const [, name, json] = ASSIGNMENT.exec(line) ?? [];
-          const value = name === undefined ? undefined : parsed(json!);
+          const value = name === undefined ? undefined : jsonIn(json!);
           return value === undefined ? [] : [[name!, value] as const];
         });
       return Object.fromEntries(assignments);
@@ -91,14 +91,6 @@ function linesIn(message: string, tag: string): string[] {
   const [open, close] = [`<${tag}>\n`, `\n</${tag}>`];
   if (!message.startsWith(open) || !message.endsWith(close)) return [];
   return message.slice(open.length, -close.length).split("\n");
-}
-
-function parsed(json: string): unknown {
-  try {
-    return parseJson(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** `user_id = "u_17"` for a variable, `send(…) -> …` for a call without one. */

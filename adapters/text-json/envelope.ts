@@ -1,3 +1,4 @@
+import { jsonIn } from "../../src/json/index.ts";
 import { isSpace, skipSpace } from "../../src/text/look.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
@@ -305,11 +306,7 @@ function isForm(key: string): boolean {
 
 /** The text of a JSON string; anything else unchanged. */
 function textOf(json: string): string {
-  const text = json.startsWith("'") ? json.slice(1, -1) : json;
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "string" ? value : text;
-  } catch {
-    return text;
-  }
+  const value = jsonIn(json);
+  if (typeof value === "string") return value;
+  return json.startsWith("'") ? json.slice(1, -1) : json;
 }

@@ -138,13 +138,8 @@ export class TypedArguments {
     if (this.#type === undefined && this.#takes("string") && !this.#isOther(trimmed)) return JSON.stringify(text);
     // Models trained on much Python write its literals.
     const json = WORDS.get(trimmed) ?? trimmed;
-    try {
-      JSON.parse(json);
-      return json;
-    } catch {
-      // A list or an object in Python syntax, say: repaired with all the arguments, if the tool's policy allows it.
-      return isClosedRoot(json) ? json : JSON.stringify(text);
-    }
+    // A list or an object in Python syntax, say, is repaired with all the arguments, if the tool's policy allows it.
+    return jsonIn(json) !== undefined || isClosedRoot(json) ? json : JSON.stringify(text);
   }
 
   /**
