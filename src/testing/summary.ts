@@ -28,7 +28,7 @@ export interface TurnSummary {
   readonly text: string;
   readonly reasoning: string;
   readonly refusal: string;
-  /** `null` when the turn failed before the provider gave a reason. */
+  /** `error` when the turn failed before the provider gave a reason; `null` while it goes on, and of an unread file. */
   readonly finishReason: FinishReason | null;
   /** The provider's own word; `null` if it gave none. */
   readonly providerFinishReason: string | null;

@@ -176,6 +176,16 @@ describe("the recording proxy", () => {
     expect(new TextDecoder().decode(kept[0]![0].bytes)).toBe(wholeBody);
   });
 
+  it("passes a redirect on, and does not follow it", async () => {
+    const url = await endpoint((_, response) => response.writeHead(302, { location: "/elsewhere" }).end());
+    const onSkipped = vi.fn();
+    const proxy = await recordingProxy({ url, onSkipped });
+    onTestFinished(() => proxy.close());
+    const response = await fetch(`${proxy.url}/v1`, { redirect: "manual" });
+    expect([response.status, response.headers.get("location")]).toEqual([302, "/elsewhere"]);
+    expect(onSkipped.mock.calls).toMatchObject([[{ path: "/v1", status: 302 }]]);
+  });
+
   it("passes a large upload on", async () => {
     let length = 0;
     const url = await endpoint(async (request, response) => {

@@ -102,7 +102,13 @@ describe("the replay server", () => {
       "x-api-key": "s3cret",
       "x-goog-api-key": "s3cret",
       cookie: "id=s3cret",
+      "x-csrf-token": "s3cret",
+      "client-secret": "s3cret",
+      "x-amz-signature": "s3cret",
+      "x-session-id": "s3cret",
       "x-custom": "Basic s3cret",
+      "x-digested": "Digest s3cret",
+      "x-signed": "AWS4-HMAC-SHA256 s3cret",
       "x-version": "7",
     };
     await post(`${server.url}/paper/both/v1/write?key=s3cret`, { stream: true, messages: ["é"] }, headers);
@@ -351,7 +357,7 @@ describe("the replay server", () => {
     const fixtures = temporary();
     const folder = join(fixtures, "paper", "chat");
     await mkdir(folder, { recursive: true });
-    const turns = ["stream.sse", "stream-2.sse", "stream-10.sse", "stream-x.sse"];
+    const turns = ["stream-0.sse", "stream.sse", "stream-10.sse", "stream-x.sse"];
     for (const name of turns) await writeFile(join(folder, name), `data: "${name}"\n\n`);
     await writeFile(join(folder, "stream-3.json"), wholeBody);
     const server = await serve({ fixtures });
