@@ -163,6 +163,8 @@ function isTaken({ type, role }: WireItem): boolean {
  *   reject them ("string too long"): https://github.com/NousResearch/hermes-agent/issues/27038,
  *   https://github.com/openclaw/openclaw/issues/84774. Sealed reasoning has its id in `encrypted_content`, too:
  *   https://github.com/openclaw/openclaw/issues/72602
+ * - an `id` that a gateway made (`chatcmpl-…`, a UUID), for which OpenAI refuses the whole history ("Expected an ID that
+ *   begins with 'msg'"): https://github.com/BerriAI/litellm/issues/27333, https://github.com/can1357/oh-my-pi/issues/977
  */
 function inputItem(item: WireItem): WireItem {
   const { created_by: _, parsed_arguments: __, ...input } = item;
@@ -170,7 +172,8 @@ function inputItem(item: WireItem): WireItem {
   const isFailedShot = type === "computer_call_output" && status === "failed";
   if (status === null || isFailedShot || STATUSLESS.has(type)) delete input["status"];
   const isFree = mayLackId(item) || Boolean(item["encrypted_content"]);
-  if (isFree && (item.id?.length ?? 0) > MAX_ID_LENGTH) delete input["id"];
+  const isForeign = PREFIXES.get(type)?.test(item.id ?? "") === false;
+  if (isForeign || (isFree && (item.id?.length ?? 0) > MAX_ID_LENGTH)) delete input["id"];
   if (type === "message" && Array.isArray(content) && content.some((part) => isRecord(part) && "parsed" in part)) {
     input["content"] = content.map(({ parsed: ___, ...part }) => part);
   }
@@ -182,6 +185,13 @@ function inputItem(item: WireItem): WireItem {
 
 /** Of an item's `id` and of a `call_id`. */
 const MAX_ID_LENGTH = 64;
+
+/** With which OpenAI's own ids begin, where an item may lack one. */
+const PREFIXES: ReadonlyMap<unknown, RegExp> = new Map([
+  ["message", /^msg_/],
+  ["function_call", /^fc_/],
+  ["custom_tool_call", /^ctc_/],
+]);
 
 const STATUSLESS: ReadonlySet<unknown> = new Set(["reasoning", "custom_tool_call", "custom_tool_call_output"]);
 

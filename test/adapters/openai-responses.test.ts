@@ -895,7 +895,7 @@ describe("the parser", () => {
       const ran =
         type === "function_call"
           ? call(0, '{"path":"a"}', { name: "write_file" })
-          : { ...call(0, ""), type, name: "write_sql", input: "SELECT 1" };
+          : { ...call(0, "", { id: "ctc_0" }), type, name: "write_sql", input: "SELECT 1" };
       const result = { type: `${type}_output`, id: "fco_0", call_id: "call_0", output: "done" };
       const own = call(2, '{"path":"b"}', { name: "write_file" });
       const turn = await turnOf([
@@ -1490,7 +1490,7 @@ describe("assistantMessage()", () => {
   const renamed = { ...unnamed, id: "chatcmpl_1" };
   const paid = call(1, '{"city":"Oslo"}');
   // https://github.com/BerriAI/litellm/issues/41185, https://github.com/BerriAI/litellm/issues/37946
-  it.each<[string, Event[], string[]]>([
+  it.each<[string, Event[], (string | undefined)[]]>([
     ["is not announced", [...begun, ...pieces, told, completedWith(thought, message("Hello"))], ["rs_1", "msg_1"]],
     [
       "is announced",
@@ -1498,11 +1498,11 @@ describe("assistantMessage()", () => {
       ["rs_1", "msg_1"],
     ],
     ["has no end of its own", [...begun, ...pieces, completedWith(thought, message("Hello"))], ["rs_1", "msg_1"]],
-    ["has another id in the whole", [...begun, ...pieces, completedWith(thought, renamed)], ["rs_1", "chatcmpl_1"]],
+    ["has another id in the whole", [...begun, ...pieces, completedWith(thought, renamed)], ["rs_1", undefined]],
     [
       "is followed by a call",
       [...begun, ...pieces, added(1, call(1, "")), ended(1, paid), completedWith(thought, renamed, paid)],
-      ["rs_1", "chatcmpl_1", "fc_1"],
+      ["rs_1", undefined, "fc_1"],
     ],
   ])("says a message once that shares its index with reasoning and %s", async (_name, events, ids) => {
     for (const source of [
@@ -1852,6 +1852,25 @@ describe("assistantMessage()", () => {
     expect(sent).toEqual(items.map((item) => ({ ...item, ...idless })));
     expect(sent.map((item) => "id" in item)).toEqual([false, false, false]);
     expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: "call_2" }]);
+  });
+
+  // https://github.com/BerriAI/litellm/issues/27333, https://github.com/openai/codex/issues/33176
+  it.each([
+    ["message", "chatcmpl-dfa2da3a"],
+    ["message", "msg-92Y7BhMpWBhXt7dm"],
+    ["message", "019f629b-43ee-7a82-acb1-3071dbffbdad"],
+    ["function_call", "call_1"],
+    ["function_call", "item_A9v0SNfS3VaLrfX0j3y4xhyK"],
+    ["custom_tool_call", "fc_1w8xjn5yx1c0y"],
+  ])("leaves out the id of a %s that OpenAI would refuse: %s", async (type, id) => {
+    const item =
+      type === "message"
+        ? { ...message("Hi"), id }
+        : { ...call(1, "", { id }), type, ...(type === "function_call" ? { arguments: "{}" } : { input: "SELECT 1" }) };
+    const turn = await turnOf([ended(0, item), completed]);
+    const [sent] = openaiResponses.assistantMessage(turn);
+    expect(sent).toMatchObject({ type });
+    expect(sent).not.toHaveProperty("id");
   });
 
   it("makes no id that is longer than the API takes", async () => {
