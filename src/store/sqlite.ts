@@ -116,7 +116,8 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     if (writes.length === 0) return;
     try {
       assertUsable();
-      for (const tell of transaction(database, () => writes.map(attempt))) tell();
+      for (const settle of transaction(database, () => writes.map(attempt))) settle();
+      tellOwn();
     } catch (error) {
       for (const each of writes) {
         if (isBusy(error) && performance.now() < each.giveUpAt) waiting.push(each);
@@ -139,7 +140,6 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   // what other processes wrote
 
   let timer: ReturnType<typeof setInterval> | undefined;
-  let isTelling = false;
   let seenData: unknown;
   let seenVersion = 0;
   let lookedAt = 0;
@@ -185,16 +185,11 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
   /** This process's own writes do not show in `data_version`. */
   function tellOwn(): void {
-    if (listeners.isEmpty || isTelling) return;
-    isTelling = true;
-    queueMicrotask(() => {
-      isTelling = false;
-      try {
-        if (timer !== undefined) tellChanges();
-      } catch {
-        seenData = undefined; // the next look reports it
-      }
-    });
+    try {
+      if (timer !== undefined) tellChanges();
+    } catch {
+      seenData = undefined; // the next look reports it
+    }
   }
 
   return {
@@ -222,24 +217,20 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
         const version = Number(replace.run(key, text, expiresAt).lastInsertRowid);
         return { version, key, value: text, expires_at: expiresAt };
       });
-      tellOwn();
       return entryOf<Value>(name, row);
     },
 
     async delete(key, deleteOptions = {}) {
       checkDelete(key, deleteOptions);
-      const isDeleted = await write("delete", key, () => {
+      return write("delete", key, () => {
         const now = Date.now();
         const last = stored(key, now);
         if (last === undefined) return false;
         const { expectedVersion = last.version } = deleteOptions;
         if (expectedVersion !== last.version) throw conflict(key, expectedVersion, last.version);
-        sweep.run(now);
         replace.run(key, null, now + DELETED_MS);
         return true;
       });
-      if (isDeleted) tellOwn();
-      return isDeleted;
     },
 
     async list<Value>(prefix: string, listOptions: ListOptions = {}) {

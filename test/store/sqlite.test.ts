@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Store, StoreChange } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { startProcess } from "./process.ts";
@@ -65,6 +65,15 @@ it("writes ahead, and leaves one file when it is closed", async () => {
   expect(edit((database) => database.prepare("PRAGMA journal_mode").get())).toEqual({ journal_mode: "wal" });
   await store.close();
   expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+it("waits for the disk at each write, on macOS too", () => {
+  const exec = vi.spyOn(DatabaseSync.prototype, "exec");
+  storeOf(path);
+  const [database] = exec.mock.contexts as DatabaseSync[];
+  exec.mockRestore();
+  expect(database!.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+  expect(database!.prepare("PRAGMA fullfsync").get()).toEqual({ fullfsync: 1 });
 });
 
 it("writes ahead in a copy that VACUUM INTO made: who reads for long holds up nobody", async () => {
@@ -215,12 +224,20 @@ describe("a file that is not right is refused and left as it is", () => {
       () => edit((database) => database.exec("PRAGMA application_id = 5; CREATE TABLE own (id)")),
       /a database of another application/,
     ],
+    [
+      "another application's, still empty",
+      () => edit((database) => database.exec("PRAGMA user_version = 5")),
+      /another/,
+    ],
     ["no database", () => writeFileSync(path, "What a nice day.\n".repeat(100)), /file is not a database/],
   ])("%s", async (what, make, message) => {
     if (what.startsWith("a newer")) await sqliteStore(path).close();
     make();
     const before = readFileSync(path);
+    const close = vi.spyOn(DatabaseSync.prototype, "close");
+    onTestFinished(() => close.mockRestore());
     expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: "store_failed" }));
+    expect(close).toHaveBeenCalledOnce(); // or Windows would let nobody delete it
     expect(() => sqliteStore(path)).toThrow(message);
     expect(() => sqliteStore(path)).toThrow(path);
     expect(readFileSync(path).equals(before)).toBe(true);
@@ -382,6 +399,35 @@ it("tells to read again when this process was stopped for so long that deletes m
   vi.useFakeTimers({ toFake: ["Date"] });
   vi.setSystemTime(Date.now() + 3_600_000);
   await soon(() => expect(seen).toEqual([{ type: "missed", key: "a/" }]));
+});
+
+it("looks every 50 ms for what others wrote, while somebody listens and no longer", async () => {
+  vi.useFakeTimers();
+  const store = storeOf(path);
+  const seen: string[] = [];
+  const ends = [await store.subscribe("a/", ({ key }) => void seen.push(key)), await store.subscribe("b/", () => {})];
+  edit((database) => database.exec("INSERT INTO entry (key, value) VALUES ('a/1', '1')"));
+  vi.advanceTimersByTime(50);
+  expect(seen).toEqual(["a/1"]);
+  await ends[0]!();
+  expect(vi.getTimerCount()).toBe(1);
+  await ends[1]!();
+  expect(vi.getTimerCount()).toBe(0);
+  await store.subscribe("a/", () => {});
+  await store.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("tells a new listener nothing of what others wrote before", async () => {
+  vi.useFakeTimers();
+  const store = storeOf(path);
+  const first: string[] = [];
+  const second: string[] = [];
+  await store.subscribe("a/", ({ key }) => void first.push(key));
+  edit((database) => database.exec("INSERT INTO entry (key, value) VALUES ('a/1', '1')"));
+  await store.subscribe("a/", ({ key }) => void second.push(key));
+  await store.put("a/2", 1);
+  expect([first, second]).toEqual([["a/1", "a/2"], ["a/2"]]);
 });
 
 it("goes on telling after a look that failed", async () => {
