@@ -13,7 +13,7 @@ export const MAX_SAID = 16_384;
 export function serverError(error: unknown, signal: AbortSignal | undefined, what: string): ToolError {
   const { code, message, data } = partsOf(error);
   if (signal?.aborted === true) {
-    return new ToolError("aborted", "The call was given up by its caller.", { cause: signal.reason ?? error });
+    return new ToolError("aborted", "The call was given up by its caller.", { cause: signal.reason });
   }
   // Version 1 uses a number for its own timeouts as well, with the limit as data. Servers send it as `Session not
   // found`.

@@ -190,6 +190,16 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     expect(reconnect).not.toHaveBeenCalled();
   });
 
+  it.each([
+    [500, "Internal error"],
+    [200, "<p>Thank you for your patience.</p>"], // no answer of a server, but one in front of it
+  ])("does not know what came of a write that is answered with %i and other words", async (status, body) => {
+    const { client, answersLate } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity })).tools();
+    answersLate(status, body);
+    expect(await failure(execute(pay))).toMatchObject({ code: "outcome_unknown" });
+  });
+
   it("is connected to again when it is to list its tools, too", async () => {
     const { client, reconnect, restart } = await setup();
     const set = await mcpTools(client, { maxAgeMs: 0, reconnect });
@@ -246,6 +256,18 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     answer();
     expect(await Promise.all([first, second])).toEqual(["paid 1", "paid 2"]);
     expect(reconnect).toHaveBeenCalledOnce();
+  });
+
+  it("is connected to again though it does not answer what it was asked before", async () => {
+    const { client, reconnect, restart, whenCalled, calls } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    whenCalled(() => new Promise(() => {}));
+    const first = failure(execute(pay, { n: 1 }));
+    await soon(() => expect(calls).toHaveLength(1));
+    whenCalled(async () => {});
+    restart();
+    expect(await execute(pay, { n: 2 })).toBe("paid 2");
+    expect(await first).toMatchObject({ code: "outcome_unknown" });
   });
 
   it("is sent nothing while it is connected to again, and then all that waited and was not given up", async () => {

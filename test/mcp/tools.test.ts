@@ -1,5 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { createMcpHandler, inputRequired, McpServer, type Server } from "@modelcontextprotocol/server";
+import { createMcpHandler, inputRequired, McpServer, Server } from "@modelcontextprotocol/server";
+import { getEventListeners } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
@@ -97,7 +98,7 @@ describe("mcpTools()", () => {
   it("takes the tools that the caller wants", async () => {
     const client = await connect(serverOf([plain("a"), plain("b")]));
     const set = await mcpTools(client, { filter: ({ name }) => name === "b", prefix: "" });
-    expect(set.tools().map(({ name }) => name)).toEqual(["b"]);
+    expect(set.tools().map(({ name, qualifiedName }) => [name, qualifiedName])).toEqual([["b", "test-server/b"]]);
   });
 
   // https://github.com/opencode-ai/opencode/pull/278, https://github.com/hank9999/kiro.rs/pull/71
@@ -135,6 +136,8 @@ describe("mcpTools()", () => {
       "invalid_tool",
       "invalid_tool",
     ]);
+    const long = serverOf([plain("x".repeat(128)), plain("x".repeat(129))]);
+    expect((await mcpTools(await connect(long), { prefix: "" })).tools()).toHaveLength(1);
   });
 
   it("skips schemas that cost too much or lead elsewhere, and fetches nothing", async () => {
@@ -156,21 +159,32 @@ describe("mcpTools()", () => {
       inputSchema: { type: "object", ...schema },
       icons: [{ src: url }],
     }));
-    const server = serverOf([...tools, plain("good", { icons: [{ src: url }] })], () => ({
+    const promises = plain("promises", { outputSchema: { type: "object", ...deep } });
+    const server = serverOf([...tools, promises, plain("good", { icons: [{ src: url }] })], () => ({
       content: [{ type: "resource_link", uri: url, name: "elsewhere" }],
     }));
     const set = await mcpTools(await connect(server), { prefix: "" });
     expect(set.tools().map(({ name }) => name)).toEqual(["good"]);
-    expect(set.skipped.map(({ code }) => code)).toEqual(["invalid_tool", "invalid_tool", "too_large", "invalid_tool"]);
+    expect(set.skipped.map(({ code }) => code)).toEqual([
+      "invalid_tool",
+      "invalid_tool",
+      "too_large",
+      "invalid_tool",
+      "too_large",
+    ]);
     expect(await execute(set.tools()[0])).toBe(`[elsewhere: ${url}]`);
     expect(hits).toBe(0); // no schema, no icon, no link
   });
 
   it("skips a description that nobody reads to its end", async () => {
-    const long = plain("long", { description: "x".repeat(40_000) });
-    const set = await mcpTools(await connect(serverOf([long, plain("good")])), { prefix: "" });
+    const text = "x".repeat(40_000);
+    const long = [plain("described", { description: text }), plain("titled", { title: text })];
+    const set = await mcpTools(await connect(serverOf([...long, plain("good")])), { prefix: "" });
     expect(set.tools().map(({ name }) => name)).toEqual(["good"]);
-    expect(set.skipped).toMatchObject([{ name: "long", code: "too_large" }]);
+    expect(set.skipped).toMatchObject([
+      { name: "described", code: "too_large" },
+      { name: "titled", code: "too_large" },
+    ]);
   });
 
   it("skips what is malformed in a list that the older client does not check", async () => {
@@ -261,6 +275,20 @@ describe("mcpTools()", () => {
     expect((await mcpTools(client, { prefix: "weather" })).tools()).toHaveLength(1);
   });
 
+  it("a server with a long name leaves room for its tools", async () => {
+    const set = await mcpTools(await connect(serverOf([plain("a")], undefined, "s".repeat(200))));
+    expect(set.tools().map(({ name }) => name)).toEqual([`${"s".repeat(40)}__a`]);
+  });
+
+  it.each(["client 2, MCP 2026-07-28", "client 2, MCP 2025"] as const)(
+    "a server that offers no tools has none, read by %s",
+    async (name) => {
+      const server = new Server({ name: "test-server", version: "1.0.0" }, { capabilities: { prompts: {} } });
+      const set = await mcpTools(await connections[name](server));
+      expect([set.tools(), set.skipped]).toEqual([[], []]);
+    },
+  );
+
   it("a client that is not connected has no tools", async () => {
     const client = new Client({ name: "c", version: "1" });
     await expect(mcpTools(client, { prefix: "x" })).rejects.toThrow("connect it first");
@@ -270,14 +298,10 @@ describe("mcpTools()", () => {
 describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   it("asks for all pages", async () => {
     const server = newServer();
-    const pages: Record<string, object> = {
-      "": { tools: [plain("a")], nextCursor: "1" },
-      "1": { tools: [plain("b")], nextCursor: "2" },
-      "2": { tools: [plain("c")] },
-    };
-    server.setRequestHandler("tools/list", ({ params }) => pages[params?.cursor ?? ""] as never);
+    const page = (at: number) => ({ tools: [plain(`t${at}`)], ...(at < 30 && { nextCursor: `${at + 1}` }) });
+    server.setRequestHandler("tools/list", ({ params }) => page(Number(params?.cursor ?? 1)) as never);
     const set = await mcpTools(await connectTo(server), { prefix: "" });
-    expect(set.tools().map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    expect(set.tools().map(({ name }) => name)).toEqual(Array.from({ length: 30 }, (_each, at) => `t${at + 1}`));
   });
 
   it("does not follow a list without end", async () => {
@@ -296,10 +320,13 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       expect(["too_large", "server_failed"]).toContain(error.code);
     }
     expect(count).toBeLessThan(300);
-    const many = serverOf(Array.from({ length: 20 }, (_each, at) => plain(`t${at}`)));
-    expect(await failure(mcpTools(await connectTo(many), { maxTools: 10 }))).toMatchObject({ code: "too_large" });
-    const flood = serverOf(Array.from({ length: 150_000 }, (_each, at) => plain(`t${at}`)));
-    expect(await failure(mcpTools(await connectTo(flood)))).toMatchObject({ code: "too_large" });
+    const many = await connectTo(serverOf(Array.from({ length: 20 }, (_each, at) => plain(`t${at}`))));
+    expect(await failure(mcpTools(many, { maxTools: 19 }))).toMatchObject({ code: "too_large" });
+    expect((await mcpTools(many, { maxTools: 20 })).tools()).toHaveLength(20);
+    for (const length of [1_001, 150_000]) {
+      const flood = serverOf(Array.from({ length }, (_each, at) => plain(`t${at}`)));
+      expect(await failure(mcpTools(await connectTo(flood)))).toMatchObject({ code: "too_large" });
+    }
   });
 
   it.each<[string, object, unknown]>([
@@ -315,6 +342,11 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       "a\nb",
     ],
     ["nothing", { content: [] }, ""],
+    [
+      "structure, with a text of nothing",
+      { content: [{ type: "text", text: " \n" }], structuredContent: { a: 1 } },
+      { a: 1 },
+    ],
     ["structure", { content: [{ type: "text", text: '{ "a": [1] }' }], structuredContent: { a: [1] } }, { a: [1] }],
     ["a value in structure", { content: [{ type: "text", text: "[1]" }], structuredContent: { a: [1] } }, { a: [1] }],
     [
@@ -353,6 +385,11 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       "bytes",
       { content: [{ type: "resource", resource: { uri: "file:///a", blob: "AAAA" } }] },
       "[file:///a: unknown type, 3 bytes, not shown]",
+    ],
+    [
+      "an image, with structure that has the same few letters",
+      { content: [{ type: "image", data: "done", mimeType: "image/png" }], structuredContent: { state: "done" } },
+      '[image: image/png, 3 bytes, not shown]\n{"state":"done"}',
     ],
   ])("reads a result of %s", async (_name, result, read) => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => result)));
@@ -441,8 +478,10 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
 
   it("reads what the caller turns into nothing later on, too", async () => {
     const server = serverOf([plain("say")], () => ({ content: [{ type: "text", text: "said" }] }));
-    const set = await mcpTools(await connectTo(server), { result: async () => undefined });
+    const client = await connectTo(server);
+    const set = await mcpTools(client, { result: async () => undefined });
     expect(await execute(set.tools()[0])).toBe("said");
+    expect(await execute((await mcpTools(client, { result: () => null })).tools()[0])).toBeNull();
   });
 
   it("does not hand on an id that has lost its digits", async () => {
@@ -487,8 +526,32 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       "The tool failed and says no more.",
     ],
   ])("gives the model what there is of a failure with %s", async (_name, result, message) => {
-    const set = await mcpTools(await connectTo(serverOf([plain("a")], () => ({ ...result, isError: true }))));
-    expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "tool_failed", message });
+    const tools = [plain("a"), plain("b", { outputSchema: { type: "object" } })];
+    const set = await mcpTools(await connectTo(serverOf(tools, () => ({ ...result, isError: true }))));
+    for (const tool of set.tools()) {
+      expect(await failure(execute(tool))).toMatchObject({ code: "tool_failed", message });
+    }
+  });
+
+  it("does not give the model more of a failure than it can use", async () => {
+    const text = "x".repeat(100_000);
+    const answers: Record<string, () => object> = {
+      fail: () => ({ content: [{ type: "text", text }], isError: true }),
+      promise: () => ({ content: [{ type: "text", text }] }),
+      refuse: () => {
+        throw new Error(text);
+      },
+    };
+    const tools = Object.keys(answers).map((name) =>
+      plain(name, name === "promise" ? { outputSchema: { type: "object" } } : {}),
+    );
+    const set = await mcpTools(await connectTo(serverOf(tools, ({ name }: { name: string }) => answers[name]!())));
+    const said = await Promise.all(set.tools().map((tool) => failure(execute(tool))));
+    expect(said.map(({ code, message }) => [code, Math.floor(message.length / 1_000)])).toEqual([
+      ["tool_failed", 16],
+      ["invalid_answer", 16],
+      ["server_failed", 2],
+    ]);
   });
 
   it("tells progress in order, at the listener's pace and before the result, and does not queue up what nobody follows", async () => {
@@ -568,7 +631,7 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   it.each([
     [-32603, "not now", { timeout: 30 }],
     [-32001, "Session not found", { session: "a" }], // and no timeout, for which sdk 1 has this number
-    [-32602, "user input required: path"], // its own words, and not that it asks
+    [-32602, "input_required: path"], // its own words, and not that it asks
   ])("reports what the server refuses (%i: %s)", async (code, words, data?: object) => {
     const refuse = () => {
       throw Object.assign(new Error(words), { code, data });
@@ -601,9 +664,10 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     const refund = vi.fn(() => ({ content: [{ type: "text", text: "refunded" }], structuredContent }));
     const server = serverOf([plain("refund", { outputSchema: promised })], refund);
     const set = await mcpTools(await connectTo(server));
-    const { code, message } = await failure(execute(set.tools()[0]));
+    const { code, message, issues } = await failure(execute(set.tools()[0]));
     expect(refund).toHaveBeenCalledOnce();
     expect(code).toBe("invalid_answer");
+    expect(issues).not.toEqual([]);
     expect(message).toBe(
       `The MCP server gave no usable answer: the tool was executed, but ${why.replace("…", "its structure does not fit its output schema")} It said: refunded`,
     );
@@ -637,8 +701,9 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     const client = await connectTo(serverOf([plain("a")], called));
     expect(await failure(mcpTools(client, { signal: AbortSignal.abort() }))).toMatchObject({ code: "aborted" });
     const set = await mcpTools(client);
-    expect(await failure(execute(set.tools()[0], {}, { signal: AbortSignal.abort() }))).toMatchObject({
+    expect(await failure(execute(set.tools()[0], {}, { signal: AbortSignal.abort("enough") }))).toMatchObject({
       code: "aborted",
+      cause: "enough",
     });
     expect(called).not.toHaveBeenCalled();
   });
@@ -740,6 +805,14 @@ it("who gives up does not wait for the listing", async () => {
   const calling = failure(execute(set.tools()[0], {}, { signal: gaveUp.signal }));
   gaveUp.abort();
   expect(await calling).toMatchObject({ code: "aborted" });
+  expect(await failure(execute(set.tools()[0], {}, { signal: gaveUp.signal }))).toMatchObject({ code: "aborted" });
+});
+
+it("a signal that lives longer than its calls is not listened to by each of them", async () => {
+  const set = await mcpTools(await connect(serverOf([plain("a")])), { maxAgeMs: 0 });
+  const { signal } = new AbortController();
+  for (let call = 0; call < 3; call++) await execute(set.tools()[0], {}, { signal });
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 it("an answer without content is none", async () => {
@@ -754,6 +827,11 @@ it("an answer without content is none", async () => {
     const set = await mcpTools(client(result), { prefix: "" });
     expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "invalid_answer" });
   }
+  const asking = await mcpTools(client({ content: [], resultType: "input_required" }), { prefix: "" });
+  expect(await failure(execute(asking.tools()[0]))).toMatchObject({
+    code: "input_required",
+    message: expect.stringContaining("nobody here can give it"),
+  });
   const structured = await mcpTools(client({ structuredContent: { id: 1 } }), { prefix: "" });
   expect(await execute(structured.tools()[0])).toEqual({ id: 1 });
 });
