@@ -63,7 +63,7 @@ function messageBlock(marker: string, writer: BlockWriter, context: TextContext)
   const parts: JsonBlockParts = {
     head(text, at) {
       const bare = LEADS.includes(marker) ? bareAt(text, at, context) : undefined;
-      if (bare !== undefined) return { ...bare, isBare: true };
+      if (bare !== undefined) return bare;
       const end = text.indexOf(MESSAGE, at);
       // Without the beginning of a mark that is still incomplete.
       const came = end < 0 ? text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, "") : text.slice(at, end);
@@ -88,11 +88,11 @@ function messageBlock(marker: string, writer: BlockWriter, context: TextContext)
 }
 
 /** Behind the recipient: the name of a tool, the rest of the header without a mark, and an object. */
-function bareAt(text: string, at: number, context: TextContext): Pick<Head, "json" | "begin"> | undefined {
+function bareAt(text: string, at: number, context: TextContext): Head | undefined {
   const [head, name = ""] =
     /^([\w.-]+)(?:\s+(?:commentary|analysis))?\s*(?:json)?\s*(?=\{)/.exec(text.slice(at, at + MAX_HEADER)) ?? [];
   if (head === undefined || context.tool(name) === undefined) return undefined;
-  return { json: at + head.length, begin: (writer) => namedCall(writer, name) };
+  return { json: at + head.length, begin: (writer) => namedCall(writer, name), isBare: true };
 }
 
 function contentOf(header: string, writer: BlockWriter): JsonConsumer {
