@@ -71,8 +71,7 @@ export class DelimitedCall implements BlockReader {
       this.#call = this.#writer.call();
       this.#call.name(begin.name);
       this.#isWrapped = begin.isWrapped;
-      this.#open(begin.closer, "{");
-      at = begin.end;
+      at = this.#open(text[begin.bracket]!, begin.bracket);
     }
     while (at < text.length && this.state === "open") {
       const next = this.#quote === "" ? this.#step(text, at) : this.#readString(text, at);
@@ -169,7 +168,7 @@ export class DelimitedCall implements BlockReader {
           this.#expected = "bare key";
           return at;
         }
-        if (sign === "{" || sign === "[") return this.#open(sign === "{" ? "}" : "]", sign, at);
+        if (sign === "{" || sign === "[") return this.#open(sign, at);
         if (/[,}\])]/.test(sign)) break;
         this.#expected = "bare value";
         return at;
@@ -204,10 +203,10 @@ export class DelimitedCall implements BlockReader {
     this.#bare = "";
   }
 
-  #open(closer: string, bracket: string, at = 0): number {
-    this.#closers.push(closer);
-    this.#call!.args(bracket);
-    this.#expected = closer === "]" ? "value" : "key";
+  #open(bracket: string, at: number): number {
+    this.#closers.push(bracket === "{" ? "}" : bracket === "[" ? "]" : ")");
+    this.#call!.args(bracket === "[" ? "[" : "{");
+    this.#expected = bracket === "[" ? "value" : "key";
     return at + 1;
   }
 
@@ -300,9 +299,9 @@ const REASONS: { readonly next: string; readonly [expected: string]: string } = 
 
 interface Head {
   readonly name: string;
-  readonly closer: string;
+  /** Where its arguments begin. */
+  readonly bracket: number;
   readonly isWrapped: boolean;
-  readonly end: number;
 }
 
 function headAt(text: string, from: number): Head | "maybe" | "none" {
@@ -319,12 +318,12 @@ function headAt(text: string, from: number): Head | "maybe" | "none" {
   const bracket = skipSpace(text, at + name.length);
   if (bracket === text.length) return "maybe";
   if (name === "" || (text[bracket] !== "{" && text[bracket] !== "(")) return "none";
-  if (text[bracket] === "{") return { name, closer: "}", isWrapped: false, end: bracket + 1 };
+  if (text[bracket] === "{") return { name, bracket, isWrapped: false };
   // Or an object between them (osaurus-ai/osaurus#1505).
   const inside = skipSpace(text, bracket + 1);
   if (inside === text.length) return "maybe";
   const isWrapped = text[inside] === "{";
-  return { name, closer: isWrapped ? "}" : ")", isWrapped, end: isWrapped ? inside + 1 : bracket + 1 };
+  return { name, bracket: isWrapped ? inside : bracket, isWrapped };
 }
 
 /** What follows `call:` where no mark has come: the name of a tool, and the beginning of its arguments. */
@@ -334,5 +333,5 @@ function bareHeadAt(text: string, from: number, context: TextContext): Head | "m
   if (next === undefined) return "maybe";
   if (name === undefined || key === undefined || next !== (key === "" ? "}" : ":")) return "none";
   if (context.tool(name) === undefined) return "none";
-  return { name, closer: "}", isWrapped: false, end: from + name.length + 1 };
+  return { name, bracket: from + name.length, isWrapped: false };
 }

@@ -4,14 +4,14 @@ import { DelimitedCall, type Delimiters } from "../delimited.ts";
 import { offer, results, type JsonDialect } from "../prompt.ts";
 
 /** Of Gemma 4, then of FunctionGemma. */
-const FORMS: readonly Delimiters[] = [
+const FORMS: readonly [Delimiters, Delimiters] = [
   { open: "<|tool_call>", close: "<tool_call|>", quote: '<|"|>' },
   { open: "<start_function_call>", close: "<end_function_call>", quote: "<escape>" },
 ];
-const RESPONSES = ["<|tool_response>", "<start_function_response>"];
+const RESPONSES = ["<|tool_response>", "<start_function_response>"] as const;
 
-const [{ open: OPEN, close: CLOSE, quote: QUOTE }] = FORMS as [Delimiters];
-const [RESPONSE] = RESPONSES as [string];
+const [{ open: OPEN, close: CLOSE, quote: QUOTE }] = FORMS;
+const [RESPONSE] = RESPONSES;
 const RESPONSE_END = "<tool_response|>";
 /** Instead of the first mark of Gemma 4, which it leaves out behind its thoughts. */
 const BARE = "call:";
@@ -29,7 +29,7 @@ export const gemma: JsonDialect = {
   markers: [...FORMS.map(({ open }) => open), ...RESPONSES, BARE],
   leading: [BARE],
   start: (writer, context) => (marker) => {
-    if (marker === BARE) return new DelimitedCall({ ...FORMS[0]!, next: [BARE, ...RESPONSES] }, writer, context);
+    if (marker === BARE) return new DelimitedCall({ ...FORMS[0], next: [BARE, ...RESPONSES] }, writer, context);
     const form = FORMS.find(({ open }) => open === marker);
     return form === undefined ? new ResponseMark() : new DelimitedCall(form, writer, context);
   },
