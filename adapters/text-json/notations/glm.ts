@@ -12,8 +12,10 @@ const KEY_END = "</arg_key>";
 const VALUE = "<arg_value>";
 const VALUE_END = "</arg_value>";
 
-/** Of Hunyuan: around its calls, and what these begin with if its tags have a suffix. */
-const SECTIONS = ["<tool_calls>", "<tool_calls:"];
+/** Around the calls of K2 Horizon, then of Hunyuan, without and with a suffix. */
+const OTHER_SECTION = "<ifm|tool_calls>";
+const SECTIONS = [OTHER_SECTION, "<tool_calls>", "<tool_calls:"];
+/** What a call begins with if its tags have a suffix. */
 const SUFFIXED_CALL = "<tool_call:";
 
 /** What begins and ends a call, a key and a value; the end of a key may begin the value, too. */
@@ -42,7 +44,6 @@ const OTHERS: readonly Marks[] = [
   ],
 ];
 const OTHER_CALLS = OTHERS.map(([call]) => call);
-const OTHER_SECTION = "<ifm|tool_calls>";
 
 /**
  * GLM 4.5 and on: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`, with line breaks
@@ -58,14 +59,12 @@ const OTHER_SECTION = "<ifm|tool_calls>";
  * @see https://github.com/sgl-project/sglang/blob/main/python/sglang/srt/function_call/iquest_q1_detector.py
  */
 export const glm: JsonDialect = {
-  markers: [CALL, SUFFIXED_CALL, ...SECTIONS, ...OTHER_CALLS, OTHER_SECTION],
+  markers: [CALL, SUFFIXED_CALL, ...SECTIONS, ...OTHER_CALLS],
   start: (writer, context) => (marker) => {
-    if (marker === OTHER_SECTION) return new TagBlock(tagsOf(OTHERS.at(-1)!), "", writer, context);
-    const marks = OTHERS.find(([call]) => call === marker);
-    if (marks !== undefined) return new TagBlock(tagsOf(marks), marker, writer, context);
     const isSection = SECTIONS.includes(marker);
+    const others = marker === OTHER_SECTION ? OTHERS.at(-1) : OTHERS.find(([call]) => call === marker);
     const block = (rest: string, suffix: string) =>
-      new TagBlock(tagsOf(marksOf(suffix, isSection)), isSection ? "" : marker + rest, writer, context);
+      new TagBlock(tagsOf(others ?? marksOf(suffix, isSection)), isSection ? "" : marker + rest, writer, context);
     return marker.endsWith(":") ? new SuffixedBlock(block) : block("", "");
   },
   // With an end mark, a call cut off after a name, or between two parameters, would look complete.
