@@ -1,7 +1,7 @@
 import { lookFor, skipSpace } from "../../src/text/look.ts";
 import { MAX_HEAD, type BlockReader, type TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
-import { FOLLOWED } from "./block.ts";
+import { endOfGap, FOLLOWED } from "./block.ts";
 import { Envelopes } from "./envelope.ts";
 import { ValueEnd } from "./value.ts";
 
@@ -98,13 +98,6 @@ export class BareCalls implements BlockReader {
     else if (!isOver && gap !== rest) this.#envelopes.unreadable(FOLLOWED);
     return rest === "" ? undefined : rest;
   }
-}
-
-/** The end of whatever may separate two calls. */
-function endOfGap(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && at - from < MAX_HEAD && /[\s;,]/.test(text[at]!)) at++;
-  return at;
 }
 
 /**

@@ -132,7 +132,7 @@ export class JsonBlock implements BlockReader {
         const next = this.#nextAt(consumer, text, at);
         if (next === "maybe") break;
         if (next === undefined) {
-          const end = endOfGap(consumer, text, at);
+          const end = endOfSequence(consumer, text, at);
           const line = this.#lineAt(text, end);
           if (line === undefined) break;
           this.#pass(text, from, at);
@@ -170,7 +170,7 @@ export class JsonBlock implements BlockReader {
     }
     const { isClosed } = this.#value;
     if (this.#endsWithLine && isClosed) {
-      const behind = rest.slice(endOfGap(consumer, rest, 0));
+      const behind = rest.slice(endOfSequence(consumer, rest, 0));
       this.#endLine(consumer, behind);
       return behind;
     }
@@ -201,7 +201,7 @@ export class JsonBlock implements BlockReader {
   /** Where the next value of a sequence begins, or the mark that ends it; `undefined` if neither follows. */
   #nextAt(consumer: JsonConsumer, text: string, at: number): number | "maybe" | undefined {
     if (consumer.isSequence !== true) return undefined;
-    const next = endOfGap(consumer, text, at);
+    const next = endOfSequence(consumer, text, at);
     const found = next === text.length ? "maybe" : lookFor(text, next, this.#markers);
     if (found === "maybe") return found;
     return found !== undefined || text[next] === "{" ? next : undefined;
@@ -244,9 +244,14 @@ export const FOLLOWED = "text follows it on its line, as if it were only written
 const GOES_ON = /^[ \t]*["',:;)\]{}\\]|["'][ \t]*[}\]]/;
 
 /** The end of what may stand between the values of a sequence, and behind the last one. */
-function endOfGap({ isSequence }: JsonConsumer, text: string, from: number): number {
+function endOfSequence({ isSequence }: JsonConsumer, text: string, from: number): number {
+  return isSequence === true ? endOfGap(text, from, /[\s;,\]}]/) : from;
+}
+
+/** The end of whatever may separate two calls. */
+export function endOfGap(text: string, from: number, signs = /[\s;,]/): number {
   let at = from;
-  while (isSequence === true && at < text.length && at - from < MAX_HEAD && /[\s;,\]}]/.test(text[at]!)) at++;
+  while (at < text.length && at - from < MAX_HEAD && signs.test(text[at]!)) at++;
   return at;
 }
 
