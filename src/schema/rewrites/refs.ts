@@ -1,6 +1,6 @@
 import { sameValue } from "../json.ts";
 import { MAX_DEPTH, MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
-import { recursiveIn, resolveRef } from "../refs.ts";
+import { recursiveIn } from "../refs.ts";
 import { binding, holdingOf, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, only, without } from "./keywords.ts";
@@ -106,13 +106,13 @@ function freeName(ref: string, taken: ReadonlyMap<string, unknown>): string {
 export const refsAlone: Rewrite = {
   name: "refsAlone",
   apply(node, context) {
-    const { root, isRoot, lose } = context;
+    const { root, isRoot, lose, resolve } = context;
     const seen = new Set<JsonSchema>();
     let current = node;
     // A root that is only a reference (`{ $ref: "#/$defs/Input", $defs }`) becomes its target.
     while (isRoot ? typeof current["$ref"] === "string" : binds(current)) {
       const { $ref, ...beside } = current as { $ref: string };
-      const target = resolveRef(root, $ref);
+      const target = resolve($ref);
       const isLast =
         target === undefined ||
         seen.has(target) ||
