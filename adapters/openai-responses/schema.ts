@@ -67,7 +67,7 @@ export const tools = (source: ToolSource, options?: ToolsOptions): (FunctionTool
 };
 
 /** What would make the schema of an input fail the request, in any place. */
-const outputRewrites = [keepLocalRefs, functionPatterns(), listedItemsToPrefixItems];
+const outputRewrites = [keepLocalRefs, functionPatterns, listedItemsToPrefixItems];
 
 /** A type rather than an interface, so that it is assignable to a record of unknown fields. */
 export type ToolChoiceFields = {

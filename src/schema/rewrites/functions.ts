@@ -40,35 +40,32 @@ export function isFreeText(schema: JsonSchema): boolean {
  * A root that is a string is free text: such a tool is sent without a schema.
  */
 export function functionSchema(): readonly Rewrite[] {
-  return [
-    freeText,
-    ...[
-      // First: a part that is left out for its pattern may be the target of a reference.
-      keepLocalRefs,
-      functionPatterns(),
-      nullableToType,
-      typedValues,
-      dropAnnotations(["$schema", "$comment"]),
-      tellingBounds,
-      // What some servers make no grammar of fails the whole request: https://github.com/QwenLM/qwen-code/issues/9865
-      // (Kimi), https://docs.x.ai/developers/model-capabilities/text/structured-outputs.
-      dropKeywords(["uniqueItems", "minContains", "maxContains"]),
-      listedItemsToPrefixItems,
-      withoutBooleanSchemas,
-      listedNamesToProperties,
-      nothingBesideRefs,
-      atRoot(foldAllOf),
-      flattenRootUnion,
-      // What the `if` says about properties may be what counts them as evaluated.
-      atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
-      ensureItems,
-      ensureObjectRoot,
-      completeBranches,
-      declareRequired,
-      // A part that was merged into the root may have held the last reference to a definition.
-      keepLocalRefs,
-    ].map(unlessFreeText),
-  ];
+  return unlessFreeText([
+    // First: a part that is left out for its pattern may be the target of a reference.
+    keepLocalRefs,
+    functionPatterns,
+    nullableToType,
+    typedValues,
+    dropAnnotations(["$schema", "$comment"]),
+    tellingBounds,
+    // What some servers make no grammar of fails the whole request: https://github.com/QwenLM/qwen-code/issues/9865
+    // (Kimi), https://docs.x.ai/developers/model-capabilities/text/structured-outputs.
+    dropKeywords(["uniqueItems", "minContains", "maxContains"]),
+    listedItemsToPrefixItems,
+    withoutBooleanSchemas,
+    listedNamesToProperties,
+    nothingBesideRefs,
+    atRoot(foldAllOf),
+    flattenRootUnion,
+    // What the `if` says about properties may be what counts them as evaluated.
+    atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
+    ensureItems,
+    ensureObjectRoot,
+    completeBranches,
+    declareRequired,
+    // A part that was merged into the root may have held the last reference to a definition.
+    keepLocalRefs,
+  ]);
 }
 
 /**
@@ -78,43 +75,40 @@ export function functionSchema(): readonly Rewrite[] {
  * @see https://platform.openai.com/docs/guides/structured-outputs#supported-schemas (seen 2026-11)
  */
 export function strictFunctionSchema(): readonly Rewrite[] {
-  return [
-    freeText,
-    ...[
-      keepLocalRefs,
-      functionPatterns(),
-      // Before spreadUnions would move it into the branches.
-      dropAnnotations(["discriminator"]),
-      nullableToType,
-      listedNamesToProperties,
-      withoutBooleanSchemas,
-      tuplesToArrays,
-      foldAllOf,
-      refsAlone,
-      oneOfToAnyOf,
-      spreadUnions,
-      // For what spreadUnions has put next to a reference: to a union, mostly to none.
-      foldAllOf,
-      spreadUnions,
-      foldAllOf,
-      flattenRootUnion,
-      // One of two merged properties may have been a reference.
-      refsAlone,
-      constToEnum,
-      defaultToDescription,
-      tellingBounds,
-      keepKeywords(STRICT_KEYWORDS),
-      keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]),
-      atRoot(dropKeywords(["enum"])),
-      ensureItems,
-      ensureObjectRoot,
-      ensureType,
-      closeObjects,
-      requireAll,
-      keepLocalRefs,
-      withinLimits(STRICT_LIMITS),
-    ].map(unlessFreeText),
-  ];
+  return unlessFreeText([
+    keepLocalRefs,
+    functionPatterns,
+    // Before spreadUnions would move it into the branches.
+    dropAnnotations(["discriminator"]),
+    nullableToType,
+    listedNamesToProperties,
+    withoutBooleanSchemas,
+    tuplesToArrays,
+    foldAllOf,
+    refsAlone,
+    oneOfToAnyOf,
+    spreadUnions,
+    // For what spreadUnions has put next to a reference: to a union, mostly to none.
+    foldAllOf,
+    spreadUnions,
+    foldAllOf,
+    flattenRootUnion,
+    // One of two merged properties may have been a reference.
+    refsAlone,
+    constToEnum,
+    defaultToDescription,
+    tellingBounds,
+    keepKeywords(STRICT_KEYWORDS),
+    keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]),
+    atRoot(dropKeywords(["enum"])),
+    ensureItems,
+    ensureObjectRoot,
+    ensureType,
+    closeObjects,
+    requireAll,
+    keepLocalRefs,
+    withinLimits(STRICT_LIMITS),
+  ]);
 }
 
 /**
@@ -186,9 +180,7 @@ const completeBranches: Rewrite = {
  * ("'[^\p{Cc}]+' is not a 'regex'", https://github.com/BerriAI/litellm/pull/40485), without lookaround ("regex
  * lookaround is not supported", https://github.com/vercel/ai/pull/21037).
  */
-export function functionPatterns(): Rewrite {
-  return keepPatterns(isPortable);
-}
+export const functionPatterns: Rewrite = /* @__PURE__ */ keepPatterns(isPortable);
 
 /** All that the page above lists. */
 const STRICT_KEYWORDS = [
@@ -222,8 +214,13 @@ const freeText: Rewrite = {
 
 const DESCRIBES: ReadonlySet<string> = new Set(["type", ...ANNOTATIONS, "$schema", "$id", "$ref", "$defs"]);
 
-function unlessFreeText(rewrite: Rewrite): Rewrite {
-  return { ...rewrite, apply: (node, context) => (isFreeText(context.root) ? node : rewrite.apply(node, context)) };
+/** A dialect for schemas of objects; of free text it only tells what is lost. */
+function unlessFreeText(rewrites: readonly Rewrite[]): readonly Rewrite[] {
+  const unless = (rewrite: Rewrite): Rewrite => ({
+    ...rewrite,
+    apply: (node, context) => (isFreeText(context.root) ? node : rewrite.apply(node, context)),
+  });
+  return [freeText, ...rewrites.map(unless)];
 }
 
 /** Strict mode rejects `default`. In the description it still works; no loss, since validation fills it in. */
