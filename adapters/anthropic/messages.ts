@@ -10,6 +10,7 @@ import { answers, historyInput, onlySaid, outputText, recordOf, wireId } from ".
 import { isCut } from "./finish.ts";
 import type { AnthropicRecord, BlockRecord, MessageRecord } from "./wire.ts";
 import { toolName } from "./schema.ts";
+import { isServerCall } from "./server-calls.ts";
 
 /** The SDK's `MessageParam` of either role, always with a list of blocks. */
 export interface AssistantMessage {
@@ -108,7 +109,7 @@ function goesBack(
     default:
       if (!done) return false;
       // A paused turn, or a program that waits for our results, resumes the call; in any other case its result is lost.
-      if (!block.type.endsWith("_tool_use") || answered.has(block["id"])) return true;
+      if (!isServerCall(block) || answered.has(block["id"])) return true;
       return !isDeclined && (stopReason === "pause_turn" || stopReason === "tool_use");
   }
 }

@@ -13,7 +13,6 @@ import type {
   MessageParam,
   RawMessageStreamEvent,
   ServerToolCaller,
-  ServerToolUseBlockParam,
   TextBlockParam,
   Tool,
   ToolChoice as WireToolChoice,
@@ -40,6 +39,7 @@ import type { Turn } from "../../src/stream/events.ts";
 import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
 import { isObject } from "../../src/wire/field.ts";
 import { container, resultContent, withoutLastThinking } from "./messages.ts";
+import { isServerCall } from "./server-calls.ts";
 
 /** The part of the `@anthropic-ai/sdk` client that is used: `Anthropic`, or its clients for other clouds. */
 export interface MessagesClient {
@@ -206,10 +206,6 @@ function callerOf(block: ContentBlockParam): string | undefined {
 function withoutCaller(block: ContentBlockParam): ContentBlockParam {
   const { caller: _, ...rest } = block as ToolUseBlockParam;
   return rest;
-}
-
-function isServerCall(block: ContentBlockParam): block is ServerToolUseBlockParam {
-  return block.type !== "tool_use" && block.type.endsWith("_tool_use");
 }
 
 function isServerResult(block: ContentBlockParam): block is WebSearchToolResultBlockParam {

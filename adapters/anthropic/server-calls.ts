@@ -4,8 +4,10 @@ import { textOf } from "../../src/wire/field.ts";
 import type { WireBlock } from "./wire.ts";
 
 /** `server_tool_use`, `mcp_tool_use` and future types like them: the provider runs these. */
-export function isServerCall({ type }: { readonly type: string }): boolean {
-  return type.endsWith("_tool_use");
+export function isServerCall<B extends { readonly type: string }>(
+  block: B,
+): block is B & { readonly type: `${string}_tool_use` } {
+  return block.type.endsWith("_tool_use");
 }
 
 /**
