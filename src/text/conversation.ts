@@ -3,7 +3,7 @@ import { OUTCOME_UNKNOWN } from "../pairing.ts";
 import { isObject, setOwn } from "../schema/json.ts";
 import { once } from "../schema/once.ts";
 import type { StreamEvent } from "../stream/events.ts";
-import type { TextDialect, WrittenResult } from "./dialect.ts";
+import { knownCall, type TextDialect, type WrittenResult } from "./dialect.ts";
 import type { TextMessage } from "./messages.ts";
 
 /** What a loop has to know about a history of texts that contain the calls. */
@@ -23,13 +23,7 @@ export function textConversation(
     // Those of its turn: the events come in another order, and some are about calls that were taken back.
     const end = parse(text).at(-1)!;
     const calls = "turn" in end ? end.turn.calls : [];
-    return calls.map(({ id, name, metadata }) => ({
-      id,
-      name: dialect.toolName(name ?? "unnamed"),
-      metadata,
-      output: OUTCOME_UNKNOWN,
-      isError: true,
-    }));
+    return calls.map((call) => ({ ...knownCall(dialect, call), output: OUTCOME_UNKNOWN, isError: true }));
   });
 
   const resultsIn = (message: unknown): number =>

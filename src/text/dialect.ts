@@ -1,3 +1,4 @@
+import type { FailedCall } from "../errors.ts";
 import type { Conversation } from "../model.ts";
 import type { JsonSchema } from "../schema/types.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -11,18 +12,22 @@ export interface ToolDescription {
   readonly parameters: JsonSchema;
 }
 
-/** A call as it goes back to the model that wrote it. */
-export interface WrittenCall {
+/** What tells a call from others, as its model knows it. */
+interface KnownCall {
   readonly id: string | null;
   readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-  /** `undefined` if the turn knew no tool of this name. */
-  readonly tool: Tool | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** A call as it goes back to the model that wrote it. */
+export interface WrittenCall extends KnownCall {
+  readonly args: Readonly<Record<string, unknown>>;
+  /** `undefined` if the turn knew no tool of this name. */
+  readonly tool: Tool | undefined;
+}
+
 /** The outcome of a call, to be written as text. */
-export interface WrittenResult extends Omit<WrittenCall, "args" | "tool"> {
+export interface WrittenResult extends KnownCall {
   readonly output: unknown;
   readonly isError: boolean;
 }
@@ -47,6 +52,10 @@ export interface TextDialect extends Notation {
   assigned?(message: string, count: number): Readonly<Record<string, unknown>>;
   /** Fills results into a call that refers to them, in a notation with such references. */
   readonly resolve?: Conversation["resolve"];
+}
+
+export function knownCall({ toolName }: TextDialect, { id, name, metadata }: FailedCall): KnownCall {
+  return { id, name: toolName(name ?? "unnamed"), metadata };
 }
 
 /** How often a mark occurs in a text that begins with it; 0 if the text does not. */

@@ -1,7 +1,7 @@
 import type { FailedCall } from "../errors.ts";
 import { answers, checkTurn, historyInput, outputValue } from "../stream/history.ts";
 import type { Turn } from "../stream/events.ts";
-import type { TextDialect, WrittenResult } from "./dialect.ts";
+import { knownCall, type TextDialect, type WrittenResult } from "./dialect.ts";
 import type { TextNative } from "./events.ts";
 import { TEXT_TURN } from "./writer.ts";
 
@@ -29,18 +29,12 @@ export function textMessages(dialect: TextDialect) {
   /** A turn read by another adapter, or put together by hand. */
   function rewritten(text: string, list: Turn["calls"]): string {
     if (list.length === 0) return text;
-    const calls = list.map((call) => ({
-      id: call.id,
-      name: dialect.toolName(call.name ?? "unnamed"),
-      args: historyInput(call),
-      tool: call.tool,
-      metadata: call.metadata,
-    }));
+    const calls = list.map((call) => ({ ...knownCall(dialect, call), args: historyInput(call), tool: call.tool }));
     return [text, dialect.writeCalls(calls)].filter((part) => part !== "").join("\n");
   }
 
   function written(call: FailedCall, output: unknown, isError: boolean): WrittenResult {
-    return { id: call.id, name: dialect.toolName(call.name ?? "unnamed"), metadata: call.metadata, output, isError };
+    return { ...knownCall(dialect, call), output, isError };
   }
 
   return {
