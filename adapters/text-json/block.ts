@@ -1,7 +1,7 @@
 import { Kept } from "../../src/text/kept.ts";
 import { lookFor } from "../../src/text/look.ts";
 import { MAX_HEAD, type BlockReader, type TextContext } from "../../src/text/notation.ts";
-import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
+import { UNESCAPED, type BlockWriter, type CallWriter } from "../../src/text/writer.ts";
 import { ValueEnd } from "./value.ts";
 
 /** Takes the JSON of a block. */
@@ -233,9 +233,6 @@ export function namedCall(writer: BlockWriter, name: string, id?: string): JsonC
   call.name(name, id);
   return argumentsOf(call);
 }
-
-/** A bracket after such a quote has closed the JSON too early: `{"content": "if (c == "}") …"}`. */
-export const UNESCAPED = "its JSON is broken: it has two values, or a quote that is not escaped";
 
 /** Why a call that no mark began is none. */
 export const FOLLOWED = "text follows it on its line, as if it were only written about";

@@ -1,8 +1,8 @@
 import { jsonIn } from "../../src/json/index.ts";
 import { isSpace, skipSpace } from "../../src/text/look.ts";
 import type { TextContext } from "../../src/text/notation.ts";
-import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
-import { JsonBlock, UNESCAPED, type Head, type JsonBlockParts, type JsonConsumer } from "./block.ts";
+import { UNESCAPED, type BlockWriter, type CallWriter } from "../../src/text/writer.ts";
+import { JsonBlock, type Head, type JsonBlockParts, type JsonConsumer } from "./block.ts";
 import { takesArguments } from "./typed.ts";
 import { ValueEnd } from "./value.ts";
 

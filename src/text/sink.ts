@@ -8,7 +8,7 @@ import { holdingSink, MAX_HELD, type HoldingSink } from "./held.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { createScanner, type TextKnowledge } from "./scanner.ts";
 import { splitThoughts, thoughtTags } from "./thoughts.ts";
-import { createWriter, type TextWriter } from "./writer.ts";
+import { createWriter, UNESCAPED, type TextWriter } from "./writer.ts";
 
 /** A sink that finds calls in the text it is given. Call `end()` before the turn ends. */
 export interface TextSink extends HoldingSink {
@@ -70,15 +70,28 @@ export function textSink(
   /** The calls in the text since thoughts may have begun, and those that turned out to be in them. */
   let recent: ToolChunk[] = [];
   const planned: ToolChunk[] = [];
+  /** The last call in the text, and what was said behind it. */
+  let last: ToolChunk | undefined;
+  let behind = "";
 
   function say(delta: string): void {
     hasSpoken ||= /\S/.test(delta);
+    if (last !== undefined) behind += delta;
     sink.text(delta);
+  }
+
+  /** Text that ends as a call's JSON does is its rest: a quote that is not escaped has ended the call too early. */
+  function checkBehind(): void {
+    const isRest = /["']\s*[}\]]+\s*$/.test(behind) && closes(behind);
+    if (isRest) sink.tool({ ...last, error: UNESCAPED, errorType: "unreadable" });
+    behind = "";
   }
 
   function write(chunk: ToolChunk): void {
     hasSpoken = true;
     const { turnIndex, callIndex } = chunk;
+    if (behind !== "") checkBehind();
+    if (last?.callIndex !== callIndex) last = { turnIndex, callIndex };
     if (recent.at(-1)?.callIndex !== callIndex) recent.push({ turnIndex, callIndex });
     sink.tool(chunk);
   }
@@ -160,6 +173,7 @@ export function textSink(
   function end(): void {
     splitter.end();
     text.end(isWhole);
+    checkBehind();
     passOn();
     thoughts?.end(isWhole);
     reasoning?.end(isWhole);
@@ -173,6 +187,11 @@ export function textSink(
     hasOther = true;
     planned.length = 0;
   }
+}
+
+/** Whether it closes more brackets than it opens. */
+function closes(text: string): boolean {
+  return text.split(/[}\]]/).length > text.split(/[{[]/).length;
 }
 
 /**

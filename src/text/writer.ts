@@ -33,6 +33,9 @@ export const TEXT_TURN = 1_000_000;
 /** Why a call is refused as soon as it has a name: its arguments are not told. */
 export const MADE_UP = "it follows a result that you wrote yourself; wait for the one of the tool";
 
+/** A bracket after such a quote has closed the JSON too early: `{"content": "if (c == "}") …"}`. */
+export const UNESCAPED = "its JSON is broken: it has two values, or a quote that is not escaped";
+
 /**
  * Writes calls as the chunks that every parser produces.
  *

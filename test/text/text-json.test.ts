@@ -700,7 +700,27 @@ describe("a quote in the arguments that is not escaped", () => {
     expect(outcomesOf(turn)).toEqual([{ path: "a" }]);
   });
 
-  it.each([" and", "Next.", "\n\n", "[1]", "**So.**", "[", "[TOOL", "  ", " ".repeat(99), ' a {b}\n"}'])(
+  it.each(['say "@\nmore', 'x"@\n\nmore "b"', 'a"@\n{"k":1}', 'q"\n@\n["a"]\nmore'])(
+    "is noticed behind a line break by the end of the text: %j",
+    async (content) => {
+      for (const [name, text] of [
+        ["hermes", '{"name": "write", "arguments": @}'],
+        ["mistral", '[TOOL_CALLS]{"name": "write", "arguments": @}'],
+        ["mistral", "[TOOL_CALLS]write[ARGS]@"],
+        ["mistral", '[TOOL_CALLS]write[ARGS]@[TOOL_CALLS]write[ARGS]{"path": "a"}'],
+      ] as const) {
+        const closers = text.includes("arguments") ? "}}" : "}";
+        const whole = text.replace("@", () => `{"path": "a", "content": "${content.replace("@", closers)}"}`);
+        for (const pieces of [[whole], whole.split("")]) {
+          const { turn } = await readText(textJson(name), pieces, [write]);
+          expect(outcomesOf(turn)[0]).toBe("invalid_call");
+        }
+      }
+    },
+  );
+
+  const others = ['\nIt says {"path": "a"}', '\n["a", {"b": "c"}]'];
+  it.each([" and", "Next.", "\n\n", "[1]", "**So.**", "[", "[TOOL", "  ", " ".repeat(99), ' a {b}\n"', ...others])(
     "is told from a text behind a call of mistral: %j",
     async (said) => {
       const text = `[TOOL_CALLS]write[ARGS]{"path": "a"}${said}`;
