@@ -172,8 +172,7 @@ function inputItem(item: WireItem): WireItem {
   const isFailedShot = type === "computer_call_output" && status === "failed";
   if (status === null || isFailedShot || STATUSLESS.has(type)) delete input["status"];
   const isFree = mayLackId(item) || Boolean(item["encrypted_content"]);
-  const isForeign = PREFIXES.get(type)?.test(item.id ?? "") === false;
-  if (isForeign || (isFree && (item.id?.length ?? 0) > MAX_ID_LENGTH)) delete input["id"];
+  if (FOREIGN_ID.test(`${type} ${item.id}`) || (isFree && (item.id?.length ?? 0) > MAX_ID_LENGTH)) delete input["id"];
   if (type === "message" && Array.isArray(content) && content.some((part) => isRecord(part) && "parsed" in part)) {
     input["content"] = content.map(({ parsed: ___, ...part }) => part);
   }
@@ -186,12 +185,8 @@ function inputItem(item: WireItem): WireItem {
 /** Of an item's `id` and of a `call_id`. */
 const MAX_ID_LENGTH = 64;
 
-/** With which OpenAI's own ids begin, where an item may lack one. */
-const PREFIXES: ReadonlyMap<unknown, RegExp> = new Map([
-  ["message", /^msg_/],
-  ["function_call", /^fc_/],
-  ["custom_tool_call", /^ctc_/],
-]);
+/** The type and id of an item that OpenAI did not make, and that may lack its id. */
+const FOREIGN_ID = /^(?:message (?!msg_)|function_call (?!fc_)|custom_tool_call (?!ctc_))/;
 
 const STATUSLESS: ReadonlySet<unknown> = new Set(["reasoning", "custom_tool_call", "custom_tool_call_output"]);
 
