@@ -32,7 +32,7 @@ export interface SkippedResponse {
 
 /** Options of {@link recordingProxy}. */
 export interface ProxyOptions {
-  /** The real endpoint's base URL; a request's path is appended to its path. */
+  /** The real endpoint's base URL; a request's path is appended to its path, and its query to its query. */
   readonly url: string;
   /** Record only requests that belong to this adapter's wire. Default: every successful response. */
   readonly wire?: Wire | undefined;
@@ -207,11 +207,15 @@ function endpointUrl(url: string): URL {
   return parsed;
 }
 
-/** Only path and query come from the client: the host stays that of `base`, whatever the path looks like. */
+/**
+ * Only path and query come from the client: the host stays that of `base`, whatever the path looks like. Of a parameter
+ * that both have, the client's counts.
+ */
 function upstreamUrl(base: URL, pathname: string, search: string): URL {
   const target = new URL(base);
   target.pathname = base.pathname.replace(/\/$/, "") + pathname;
-  target.search = search || base.search;
+  for (const name of new URLSearchParams(search).keys()) target.searchParams.delete(name);
+  target.search = [target.search.slice(1), search.slice(1)].filter((part) => part !== "").join("&");
   return target;
 }
 

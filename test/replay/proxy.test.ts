@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
+import { request, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -176,6 +178,33 @@ describe("the recording proxy", () => {
     expect(new TextDecoder().decode(kept[0]![0].bytes)).toBe(wholeBody);
   });
 
+  it("asks below the path of the endpoint, and adds the client's query to its query", async () => {
+    const asked: (string | undefined)[] = [];
+    const url = await endpoint((request, response) => void response.end(`${asked.push(request.url)}`));
+    const proxy = await recordingProxy({ url: `${url}/base/?key=k&alt=json` });
+    onTestFinished(() => proxy.close());
+    for (const path of ["/v1", "/v1?alt=sse&a=%20&a=2"]) await (await fetch(proxy.url + path)).text();
+    expect(asked).toEqual(["/base/v1?key=k&alt=json", "/base/v1?key=k&alt=sse&a=%20&a=2"]);
+  });
+
+  it("passes no header on that belongs to one connection", async () => {
+    let seen: IncomingHttpHeaders = {};
+    const url = await endpoint((request, response) => {
+      seen = request.headers;
+      response.writeHead(200, { connection: "close", "content-length": 2 }).end("{}");
+    });
+    const proxy = await recordingProxy({ url });
+    onTestFinished(() => proxy.close());
+    const headers = { expect: "100-continue", te: "trailers", connection: "x-mine", "content-length": 2 };
+    const sent = request(`${proxy.url}/v1`, { method: "POST", headers });
+    sent.end("{}");
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    response.resume();
+    expect([response.statusCode, response.headers.connection]).toEqual([200, "keep-alive"]);
+    expect(seen).toMatchObject({ connection: "keep-alive", "content-length": "2" });
+    expect(Object.keys(seen)).not.toContain("expect");
+  });
+
   it("passes a redirect on, and does not follow it", async () => {
     const url = await endpoint((_, response) => response.writeHead(302, { location: "/elsewhere" }).end());
     const onSkipped = vi.fn();
@@ -245,6 +274,31 @@ describe("the recording proxy", () => {
     await reader.cancel();
     await proxy.close();
     expect(kept[0]![0]).toMatchObject({ complete: false, bytes: new TextEncoder().encode("data:") });
+  });
+
+  it("passes a response without a body on, and does not record it", async () => {
+    const statuses = [204, 200];
+    const url = await endpoint((_, response) => void response.writeHead(statuses.shift()!).end());
+    const onSkipped = vi.fn();
+    const { proxy, kept } = await setUp({ url, onSkipped });
+    for (const status of [204, 200]) expect((await fetch(`${proxy.url}/v1`)).status).toBe(status);
+    await proxy.close();
+    expect(kept).toEqual([]);
+    expect(onSkipped.mock.calls).toMatchObject([204, 200].map((status) => [{ status, reason: "its body is empty" }]));
+  });
+
+  it("tells of nothing where the client left before there was a response", async () => {
+    const asked = Promise.withResolvers<void>();
+    const url = await endpoint(() => asked.resolve());
+    const onSkipped = vi.fn();
+    const proxy = await recordingProxy({ url, onSkipped });
+    const leave = new AbortController();
+    const left = fetch(`${proxy.url}/v1`, { signal: leave.signal });
+    await asked.promise;
+    leave.abort();
+    await expect(left).rejects.toThrow();
+    await proxy.close();
+    expect(onSkipped).not.toHaveBeenCalled();
   });
 
   it("says that the endpoint cannot be reached", async () => {
