@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
-import { request, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import http from "node:http";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -187,8 +187,15 @@ describe("the recording proxy", () => {
     expect(asked).toEqual(["/base/v1?key=k&alt=json", "/base/v1?key=k&alt=sse&a=%20&a=2"]);
   });
 
+  it("passes the headers on before there is a body", async () => {
+    const url = await endpoint((_, response) => response.writeHead(200, { "x-request-id": "7" }).flushHeaders());
+    const proxy = await recordingProxy({ url });
+    onTestFinished(() => proxy.close());
+    expect((await fetch(`${proxy.url}/v1`)).headers.get("x-request-id")).toBe("7");
+  });
+
   it("passes no header on that belongs to one connection", async () => {
-    let seen: IncomingHttpHeaders = {};
+    let seen: http.IncomingHttpHeaders = {};
     const url = await endpoint((request, response) => {
       seen = request.headers;
       response.writeHead(200, { connection: "close", "content-length": 2 }).end("{}");
@@ -196,9 +203,9 @@ describe("the recording proxy", () => {
     const proxy = await recordingProxy({ url });
     onTestFinished(() => proxy.close());
     const headers = { expect: "100-continue", te: "trailers", connection: "x-mine", "content-length": 2 };
-    const sent = request(`${proxy.url}/v1`, { method: "POST", headers });
+    const sent = http.request(`${proxy.url}/v1`, { method: "POST", headers });
     sent.end("{}");
-    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    const [response] = (await once(sent, "response")) as [http.IncomingMessage];
     response.resume();
     expect([response.statusCode, response.headers.connection]).toEqual([200, "keep-alive"]);
     expect(seen).toMatchObject({ connection: "keep-alive", "content-length": "2" });
