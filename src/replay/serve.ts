@@ -180,7 +180,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   /** Results come in the order of the requests: the turn that each gets must not depend on how long reading takes. */
   function inOrder<Result>(result: Promise<Result>): Promise<Result> {
     const mine = Promise.allSettled([result, last]).then(() => result);
-    last = mine.catch(() => {});
+    last = mine;
     return mine;
   }
 
@@ -199,15 +199,9 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     }
     const body = leftOf(recording, how);
     response.setHeader("content-type", recording.contentType ?? FORMATS[formatOf(recording)]);
-    response.setHeader("cache-control", "no-cache");
     response.setHeaders(new Headers(headers));
     response.writeHead(200).flushHeaders();
-    try {
-      await pipeline(replay(body, { speed, signal: left }), response, { end: false });
-    } catch (error) {
-      if (left.aborted) return; // the client has left
-      throw error;
-    }
+    await pipeline(replay(body, { speed, signal: left }), response, { end: false });
     await end(response, endingOf(how));
   }
 

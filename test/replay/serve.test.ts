@@ -78,7 +78,10 @@ describe("the replay server", () => {
       const [, headers] = await ask("http://localhost:5174", method);
       expect(headers).not.toHaveProperty("access-control-allow-origin");
     }
-    await expect(serve({ origins: ["http://localhost:5173/"] })).rejects.toThrow(TypeError);
+    for (const none of ["http://localhost:5173/", "*"])
+      await expect(serve({ origins: [none] })).rejects.toThrow(
+        `"${none}" in origins is not an origin as browsers send it`,
+      );
   });
 
   it("listens on this machine only, on a free port", async () => {
@@ -178,6 +181,8 @@ describe("the replay server", () => {
     [{ port: "four thousand" as never }, 'port has to be a number, not "four thousand"'],
     [{ behavior: { both: { status: 500 } } }, 'by <wire>/<case>, got "both"; the wires are paper'],
     [{ behavior: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
+    [{ behavior: { paper: { status: 500 } } }, 'by <wire>/<case>, got "paper"'],
+    [{ behavior: { "paper/both/v1": { status: 500 } } }, 'by <wire>/<case>, got "paper/both/v1"'],
     [{ behavior: { "paper/bth": { status: 429 } } }, 'no case "bth" of paper. There are both, streamed, whole.'],
     [{ speed: 0 }, "speed has to be a positive number"],
     ...(
@@ -223,6 +228,26 @@ describe("the replay server", () => {
     const server = await serve({ fixtures: new Map([["paper/both", {}]]) });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect(await response.text()).toContain("paper/both has no body: a case is { stream } or { whole }");
+  });
+
+  it("keeps the last thousand requests only", async () => {
+    const server = await serve();
+    // All of them in one write: one by one they would take long.
+    const sent = Array.from({ length: 1001 }, (_, at) => {
+      const body = `{"at":${at + 1000}}`;
+      return `POST /paper/both/v1/write HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    });
+    const socket = connect(server.port, "127.0.0.1").resume();
+    socket.write(sent.join(""));
+    await soon(() => expect(server.requests.at(-1)?.body).toEqual({ at: 2000 }));
+    socket.destroy();
+    expect([server.requests.length, server.requests[0]?.body]).toEqual([1000, { at: 1001 }]);
+  });
+
+  it("repeats only the beginning of a name that it does not know", async () => {
+    const server = await serve();
+    const response = await post(`${server.url}/paper/${"x".repeat(5000)}/v1/write`, {});
+    expect((await response.text()).length).toBeLessThan(300);
   });
 
   it("names fifty of very many cases", async () => {
@@ -320,6 +345,25 @@ describe("the replay server", () => {
     expect(await gaveUp).toBe("gave up");
     await new Promise((settle) => setTimeout(settle, 200));
     expect([await ask(), await ask()]).toEqual(["data: 1\n\n", expect.stringContaining("was asked for turn 3")]);
+  });
+
+  it("gives the turns again in their order that several clients no longer waited for", async () => {
+    const { server, ask } = await conversation({ behavior: { "paper/both": [{ delayMs: 60_000, times: 2 }] } });
+    const patience = [new AbortController(), new AbortController()];
+    for (const [at, { signal }] of patience.entries()) {
+      fetch(`${server.url}/paper/both/v1/write`, { method: "POST", body: '{"stream":true}', signal }).catch(() => {});
+      await soon(() => expect(server.requests).toHaveLength(at + 1));
+    }
+    for (const client of patience) {
+      client.abort();
+      await new Promise((settle) => setTimeout(settle, 200));
+    }
+    expect([await ask(), await ask()]).toEqual(["data: 1\n\n", "data: 2\n\n"]);
+  });
+
+  it("fails as it is told to where it has no such body", async () => {
+    const server = await serve({ behavior: { "paper/streamed": { status: 529 } } });
+    expect((await post(`${server.url}/paper/streamed/v1/write`, {})).status).toBe(529);
   });
 
   it("begins again with the first turn and the first failure when it is reset", async () => {
@@ -487,6 +531,11 @@ describe("the replay server", () => {
     await expect(response.text()).rejects.toThrow();
   });
 
+  it("sends the headers before there is a body", async () => {
+    const server = await serve({ behavior: { "paper/both": { cutAtByte: 0, cut: "stall" } } });
+    expect((await post(`${server.url}/paper/both/v1/write`, { stream: true })).status).toBe(200);
+  });
+
   it("stalls: sends nothing more, and leaves the connection open", async () => {
     const server = await serve({ behavior: { "paper/both": { cutAtEvent: 1, cut: "stall" } } });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
@@ -592,7 +641,9 @@ describe("fixtures in a directory", () => {
     await expect(nothing).rejects.toThrow('no case "linked" of paper');
   });
 
-  it("answer as their meta.json says", async () => {
+  it("answer as their meta.json says, if nobody says otherwise", async () => {
+    const otherwise = await serve({ fixtures: await directory(), behavior: { "paper/failing": { status: 529 } } });
+    expect((await post(`${otherwise.url}/paper/failing/v1/write`, { stream: true })).status).toBe(529);
     const server = await serve({ fixtures: await directory() });
     const failing = await post(`${server.url}/paper/failing/v1/write`, { stream: true });
     expect(failing.status).toBe(503);
