@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type OpenAI from "openai";
 import { expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { defineTool, jsonSchema } from "../../src/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { replayModel } from "../../src/testing/index.ts";
@@ -78,4 +80,27 @@ it("fails as a request does that was refused, if its answer is a Response that s
   const next = model.open(request);
   await next.done();
   expect(next.response).toMatchObject({ status: 200, requestId: "r1" });
+});
+
+it("answers with bytes, with a recording and with events, and keeps the requests as they were", async () => {
+  const text = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+  const bytes = new TextEncoder().encode(text);
+  const events = [{ choices: [{ delta: { content: "Hi" }, finish_reason: "stop" }] }];
+  const model = replayModel(openaiChat, [bytes, { bytes, chunks: [], complete: true }, events]);
+  const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "Hello" }];
+  for (let turn = 1; turn <= 3; turn++) {
+    const { text: said, runId, error } = await model.open({ messages, tools: [], runId: `run-${turn}` }).done();
+    expect([said, runId, error]).toEqual(["Hi", `run-${turn}`, undefined]);
+  }
+  messages[0]!.content = "changed";
+  expect(model.requests.map((request) => request.messages)).toEqual(
+    [1, 2, 3].map(() => [{ role: "user", content: "Hello" }]),
+  );
+});
+
+it("ends with the signal of the request, and without a body before the provider has said anything", async () => {
+  const model = replayModel(openaiChat, [() => new Response(null), new Response(null)]);
+  const turn = model.open({ messages: [], tools: [], signal: AbortSignal.abort() });
+  expect((await turn.done()).error).toMatchObject({ code: "aborted" });
+  expect((await model.open(request).done()).error).toMatchObject({ code: "connection_lost" });
 });
