@@ -93,7 +93,7 @@ it("answers with bytes, with a recording and with events, and keeps the requests
     expect([said, runId, error]).toEqual(["Hi", `run-${turn}`, undefined]);
   }
   messages[0]!.content = "changed";
-  expect(model.requests.map((request) => request.messages)).toEqual(
+  expect(model.requests.map((asked) => asked.messages)).toEqual(
     [1, 2, 3].map(() => [{ role: "user", content: "Hello" }]),
   );
 });
