@@ -58,7 +58,7 @@ export function recordedAdapterNamed(name: string): Adapter {
 }
 
 function named(name: string, among: readonly Adapter[]): Adapter {
-  const wanted = Object.hasOwn(aliases, name) ? aliases[name] : name;
+  const wanted = aliases[name] ?? name;
   const adapter = among.find((candidate) => candidate.name === wanted);
   if (adapter !== undefined) return adapter;
   const names = among.map((known) => known.name).join(", ");

@@ -39,6 +39,15 @@ describe("toolstream demo", () => {
     );
   });
 
+  it("asks for a key when only the model is set", async () => {
+    const { status, stderr } = await run(["demo", "--live", "openai", "--model", "mine"], {
+      env: { OPENAI_API_KEY: "" },
+    });
+    expect(status).toBe(2);
+    expect(stderr).toContain("set the key in OPENAI_API_KEY, for example:\n");
+    expect(stderr).toContain(" --model mine\n");
+  });
+
   it("asks for a model when only the key is set", async () => {
     const { status, stderr } = await run(["demo", "--live", "openai"], { env: { OPENAI_API_KEY: "none" } });
     expect(status).toBe(2);
@@ -56,10 +65,29 @@ describe("toolstream demo --live", () => {
     const server = await serveReplay({ adapters: adapters.map(({ adapter }) => adapter), fixtures: fixturesDir });
     onTestFinished(() => server.close());
     const env = { CI: "true", [`${prefix}_API_KEY`]: "none", [`${prefix}_BASE_URL`]: `${server.url}/${path}` };
-    const { status, stdout, stderr } = await run(["demo", "--live", provider, "--model", "a-model"], { env });
+    const { status, stdout, stderr } = await run(
+      ["demo", "--live", provider, "--model", "a-model", "--prompt", "How warm?"],
+      {
+        env,
+      },
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/ {2}result {4}get_weather -> \{"city":/);
     expect(server.requests.map(({ body }) => (body as { model: string }).model)).toEqual(["a-model"]);
+    expect(JSON.stringify(server.requests[0]!.body)).toContain("How warm?");
+  });
+
+  it("ends with status 1 after a turn that failed", async () => {
+    const server = await serveReplay({
+      adapters: adapters.map(({ adapter }) => adapter),
+      fixtures: fixturesDir,
+      behavior: { "openai-chat/one-call": { cutAtEvent: 2 } },
+    });
+    onTestFinished(() => server.close());
+    const env = { OPENAI_API_KEY: "none", OPENAI_BASE_URL: `${server.url}/openai-chat/one-call/v1` };
+    const { status, stdout } = await run(["demo", "--live", "openai", "--model", "a-model"], { env });
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/ {2}failed {4}connection_lost: .*\n[^]*\nopenai-chat +\d+ +1 +0 +0 +-\n/);
   });
 
   it("tells what the provider refused, without a stack", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { adapters } from "../adapters.ts";
@@ -137,6 +137,18 @@ describe("toolstream replay --json", () => {
     expect(outcome.status).toBe(0);
   });
 
+  it("looks for recordings three folders deep, and not in hidden ones or those of packages", async () => {
+    const text = body("anthropic", "text-only");
+    const folder = folderWith({ "notes.json": "{}", "lines.ndjson": '{"type":"text-delta","delta":"Hi"}\n' });
+    for (const path of ["a/b/c", "a/b/c/d", ".hidden", "node_modules"]) {
+      mkdirSync(join(folder, path), { recursive: true });
+      writeFileSync(join(folder, path, "call.sse"), text);
+    }
+    const outcome = await run(["replay", "--json", folder]);
+    const files = jsonLines(outcome).map(({ file }) => relative(folder, file as string));
+    expect(files).toEqual(["a/b/c/call.sse", "lines.ndjson"]);
+  });
+
   it("shows every turn of a recorded conversation, in order", async () => {
     const text = body("anthropic", "text-only").toString();
     const folder = folderWith({ "stream.sse": text, "stream-2.sse": text, "stream-10.sse": text });
@@ -188,6 +200,21 @@ describe("toolstream replay --wire", () => {
     const { status, stderr } = await run(["replay", "--wire", "bedrock", "--json", fixture("anthropic", "one-call")]);
     expect(status).toBe(2);
     expect(stderr).toBe(`toolstream: There is no wire "bedrock". The wires are: ${wires.join(", ")}, text.\n`);
+  });
+
+  it.each([
+    ["<html>502</html>", "invalid_event", "perhaps it is an error page"],
+    ['{"unrelated":true}', "unknown_wire", "Nothing in the body is of the wire cohere. No other wire is recognised."],
+  ])("does not take %s for a stream that was cut", async (content, code, words) => {
+    const outcome = await run([
+      "replay",
+      "--wire",
+      "cohere",
+      "--json",
+      join(folderWith({ "a.sse": content }), "a.sse"),
+    ]);
+    expect(outcome.status).toBe(1);
+    expect(jsonLines(outcome)[0]).toMatchObject({ error: { code, message: expect.stringContaining(words) } });
   });
 
   it("says which wire it looks like when nothing of the named one is in a file", async () => {
@@ -259,10 +286,11 @@ describe("toolstream replay, for people", () => {
 
   it("names the file that it cannot read, on stderr, and shows the others", async () => {
     const folder = folderWith({ "other.json": '{"unrelated": true}' });
-    const { status, stdout, stderr } = await run(["replay", join(folder, "other.json"), fixture("cohere", "one-call")]);
+    const files = ["nofile", join(folder, "other.json"), fixture("cohere", "one-call")];
+    const { status, stdout, stderr } = await run(["replay", ...files]);
     expect(status).toBe(1);
     expect(stderr).toMatch(
-      /^toolstream: .*other\.json: The content looks like none of the wires .*; it begins with \{"unrelated":true\}\. .*--wire\.\n$/,
+      /^toolstream: nofile: there is no such file\. .*\ntoolstream: .*other\.json: The content looks like none of the wires .*; it begins with \{"unrelated":true\}\. .*--wire\.\n$/,
     );
     expect(stdout).toContain("call      get_weather");
   });

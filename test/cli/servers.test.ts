@@ -79,6 +79,19 @@ describe("toolstream serve", () => {
     expect(await server.stop("SIGTERM")).toBe(0);
   });
 
+  it("is as fast as it is told to", async () => {
+    const folder = folderWith({});
+    mkdirSync(join(folder, "anthropic/slow"), { recursive: true });
+    const stream = join(folder, "anthropic/slow/stream.sse");
+    writeFileSync(stream, "data: 1\n\ndata: 2\n\n");
+    writeFileSync(`${stream}.timing.json`, '{"chunks":[[0,9],[600,9]]}');
+    const { server, url } = await serve(folder, "--speed", "2");
+    const startedAt = performance.now();
+    await (await fetch(`${url}/anthropic/slow/v1/messages`, { method: "POST", body: '{"stream":true}' })).text();
+    expect(performance.now() - startedAt).toBeGreaterThan(299);
+    expect(await server.stop("SIGTERM")).toBe(0);
+  });
+
   it("says what an origin is", async () => {
     expect(await run(["serve", "fixtures", "--origin", "localhost:5173/"])).toMatchObject({
       status: 2,
@@ -187,6 +200,16 @@ describe("toolstream record", () => {
     expect(await recorder.printed(words)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(recorder.stdout).not.toContain("s3cret");
     expect(await recorder.stop("SIGTERM")).toBe(0);
+  });
+
+  it("says when the port is in use", async () => {
+    const { port } = new URL(await endpoint(() => {}));
+    const out = join(folderWith({}), "call.sse");
+    const args = ["record", "--wire", "cohere", "--url", "https://api.example.com", "--out", out, "--port", port];
+    expect(await run(args)).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(new RegExp(`^toolstream: Port ${port} is in use\\. Name another`)),
+    });
   });
 
   it("says when it cannot write, at once", async () => {

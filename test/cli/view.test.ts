@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { frame, type FrameState, type PanelState } from "../../src/cli/frame.ts";
+import { openInput } from "../../src/cli/inputs.ts";
 import { paced } from "../../src/cli/paced.ts";
 import { inlineValue, renderValue } from "../../src/cli/render.ts";
 import { fit, printable, short, widthOf, wrap } from "../../src/cli/text.ts";
@@ -369,6 +370,19 @@ describe("paced()", () => {
     }
     const text = readFileSync(join(fixturesDir, "anthropic/demo/stream.sse"), "utf8");
     expect(paced(recording(new TextEncoder().encode(text))).chunks).toHaveLength(text.trim().split("\n\n").length);
+  });
+
+  it("is for who watches at a speed: others get all at once", async () => {
+    const pieces = async (isPaced: boolean, speed: number | undefined) => {
+      const options = { wire: undefined, isPaced, speed };
+      const found: Uint8Array[] = [];
+      const { body } = await openInput(join(fixturesDir, "anthropic/demo"), options);
+      for await (const piece of body) found.push(piece);
+      return found;
+    };
+    expect((await pieces(true, 1e6)).length).toBeGreaterThan(10);
+    expect(await pieces(true, undefined)).toHaveLength(1);
+    expect(await pieces(false, 1e6)).toHaveLength(1);
   });
 
   it("leaves a timing as it is", () => {
