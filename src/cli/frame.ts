@@ -28,7 +28,7 @@ export interface FrameState {
 
 export interface FrameSize {
   readonly columns: number;
-  /** `Infinity` for the last frame, which may scroll. */
+  /** At least 1; `Infinity` for the last frame, which may scroll. */
   readonly rows: number;
 }
 
@@ -72,7 +72,7 @@ export function frame(state: FrameState, { columns, rows }: FrameSize, paint: Pa
   ];
   // The cursor cannot go above the top of the screen: what does not fit is left out, oldest first.
   if (lines.length <= rows) return lines;
-  return [paint("dim", "⋮"), ...lines.slice(lines.length - Math.max(0, rows - 1))].slice(0, rows);
+  return [paint("dim", "⋮"), ...lines.slice(lines.length - rows + 1)];
 }
 
 /**

@@ -54,7 +54,7 @@ function wrapLine(text: string, width: number): string[] {
   let used = 0;
   for (const { segment } of graphemes.segment(text)) {
     const columns = columnsOf(segment);
-    if (used + columns > width && line !== "") {
+    if (used + columns > width) {
       const word = line.lastIndexOf(" ") + 1;
       const isBetweenWords = segment !== " " && word > line.length / 2;
       lines.push(isBetweenWords ? line.slice(0, word).trimEnd() : line);

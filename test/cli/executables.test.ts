@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../src/json/index.ts";
@@ -77,6 +77,17 @@ printf '{"success":true,"result":%s}' "$(cat)"
     });
   });
 
+  it("names the tools that there are, and how many files are none", async () => {
+    const home = folderWith({});
+    mkdirSync(join(home, ".toolstream"));
+    renameSync(tools(), join(home, ".toolstream/tools"));
+    const env = { HOME: home };
+    expect((await run(["exec", "greet", "--input", '{"name":"Ada"}'], { env })).stdout).toContain("Hello, Ada");
+    expect((await run(["exec", "great"], { env })).stderr).toContain(
+      "There are: greet. Skipped: 1; toolstream tools says why.\n",
+    );
+  });
+
   it("finds no tool by a name that is longer than a file's can be", async () => {
     const { status, stderr } = await run(["exec", "x".repeat(300)], { env: { HOME: folderWith({}) } });
     expect({ status, stderr }).toEqual({
@@ -141,6 +152,11 @@ describe("toolstream tools", () => {
     });
   });
 
+  it("says where it looked if there are none", async () => {
+    const folder = folderWith({});
+    expect(await run(["tools", folder])).toEqual({ status: 0, stdout: `No tools in ${folder}.\n`, stderr: "" });
+  });
+
   it("knows what a manifest knows", async () => {
     const folder = tools();
     const manifest = join(folderWith({}), "manifest.json");
@@ -148,6 +164,8 @@ describe("toolstream tools", () => {
       status: 1,
       stderr: expect.stringContaining("cannot be read"),
     });
+    const asJson = await run(["tools", folder, "--manifest", manifest, "--write", "--json"]);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ tools: [{ name: "greet" }] });
     const written = await run(["tools", folder, "--manifest", manifest, "--write"]);
     expect(written.stdout).toContain(`\nWrote ${manifest}. Known: 1; no other file is run with it.\n`);
     expect(await run(["tools", folder, "--manifest", join(folder, "nowhere/m.json"), "--write"])).toMatchObject({

@@ -46,6 +46,18 @@ describe("a tools file", () => {
     },
   );
 
+  it("as JSON, may begin with a byte order mark, and have effects, and tools without a schema", async () => {
+    const listed = [
+      { name: "look", parameters: { type: "object" }, effect: "read" },
+      { type: "function", name: "now", parameters: null },
+    ];
+    const path = join(folderWith({ "tools.json": `\uFEFF${JSON.stringify(listed)}` }), "tools.json");
+    expect((await loadTools(path)).map(({ name, effect }) => [name, effect])).toEqual([
+      ["look", "read"],
+      ["now", "write"],
+    ]);
+  });
+
   it("as JSON, may be what an MCP server lists", async () => {
     const listed = { tools: [{ name: "get_weather", title: "Weather", inputSchema: { type: "object" } }] };
     const path = join(folderWith({ "list.json": JSON.stringify(listed) }), "list.json");

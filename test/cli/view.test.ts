@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { google } from "../../adapters/google/index.ts";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { frame, type FrameState, type PanelState } from "../../src/cli/frame.ts";
 import { openInput } from "../../src/cli/inputs.ts";
@@ -56,6 +57,18 @@ describe("frame()", () => {
       "│ truncated: Send it again.",
     ]);
     expect(lines(panel({ repairs }))).toEqual(['│ repaired limit: "5" → 5']);
+  });
+
+  it("keeps a panel short, and names a repair that has no values", () => {
+    const repairs = [
+      { kind: "syntax" },
+      { kind: "coerce", path: [], before: "x".repeat(50), after: 5 },
+      { kind: "coerce", path: ["c"], before: "7", after: 7 },
+    ] as const;
+    const outcome = "a word ".repeat(100);
+    const lines = frame(state({ panels: [panel({ repairs, outcome })] }), { columns: 50, rows: 40 }, plain);
+    expect(lines.slice(2, 4)).toEqual(["│ repaired (syntax)", '│ repaired: "xxxxxxxxxxxxxxxxxx… → 5']);
+    expect(lines).toHaveLength(7);
   });
 
   it("follows what grows, and shows the beginning of what is complete", () => {
@@ -152,7 +165,17 @@ describe("renderValue()", () => {
 
   it("tells text from numbers, literals and nothing", () => {
     expect(renderValue({ a: "5", b: 5, c: "true", d: "" }, "start")).toEqual(['a: "5"', "b: 5", 'c: "true"', 'd: ""']);
+    expect(renderValue({ e: "null", f: {} }, "start")).toEqual(['e: "null"', "f: (empty)"]);
     expect(renderValue({}, "start")).toEqual(["(no arguments)"]);
+  });
+
+  it("says how much it leaves out, and steers no terminal by a name", () => {
+    const list = Array.from({ length: 20 }, () => 1);
+    expect([renderValue(list, "start").at(-1), renderValue(list, "end")[0]]).toEqual(["… 8 more", "… 8 before"]);
+    const text = "x".repeat(3000);
+    expect(renderValue(text, "start").at(-1)).toBe("… 1000 characters more");
+    expect(renderValue(`${text}y`, "end")).toEqual(["… 1001 characters before", `${"x".repeat(1999)}y`]);
+    expect(renderValue({ "a\nb\u001B": 1 }, "start")).toEqual(["a b\uFFFD: 1"]);
   });
 
   it("draws a small part of what is large, in no time", () => {
@@ -187,6 +210,7 @@ describe("text for a terminal", () => {
     ["é", 1],
     ["e\u0301", 1],
     ["🚢", 2],
+    ["❤️", 2],
     ["👩‍👩‍👧", 2],
     ["🇳🇴", 2],
     ["—…▌│", 4],
@@ -205,12 +229,16 @@ describe("text for a terminal", () => {
   it("is broken between words, or where it has to be", () => {
     expect(wrap("the quick brown fox", 10)).toEqual(["the quick", "brown fox"]);
     expect(wrap("abcdefgh", 3)).toEqual(["abc", "def", "gh"]);
+    expect(wrap("abcdefghij klm", 10)).toEqual(["abcdefghij", "klm"]);
+    expect(wrap("a bcdefghijklm", 10)).toEqual(["a bcdefghi", "jklm"]);
     expect(wrap("日本語", 4)).toEqual(["日本", "語"]);
     expect(wrap("a\n\nb", 4)).toEqual(["a", "", "b"]);
   });
 
   it("steers nothing", () => {
     expect(printable("a\tb\r\nc\rd\u001B[31m\u009B1m\u202E")).toBe("a  b\nc\uFFFDd\uFFFD[31m\uFFFD1m\uFFFD");
+    expect(printable("\u2066a\u2069")).toBe("\uFFFDa\uFFFD");
+    expect(short(`a${" ".repeat(100)}b`, 10)).toBe("a …");
     expect(short(`${"x".repeat(7)}\u{1F600}y`, 9)).toBe("xxxxxxx\uFFFD…");
   });
 });
@@ -312,6 +340,77 @@ describe("liveView()", () => {
     ]);
   });
 
+  /** The last picture, and everything that was written. */
+  async function shown(wire: string, name: string) {
+    const { adapter } = adapters.find((one) => one.adapter.name === wire)!;
+    const { bytes, tools } = loadFixture(wire, name);
+    const screen = terminal(200, 40);
+    let written = "";
+    const watched = { ...screen, write: (text: string) => screen.write(((written += text), text)) };
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 100));
+    onTestFinished(() => clock.mockRestore());
+    async function* pieces() {
+      for (let at = 0; at < bytes.length; at += 20) yield bytes.slice(at, at + 20);
+    }
+    const view = liveView(watched, plain);
+    for await (const event of adapter.read(pieces(), { tools })) {
+      view.event(event);
+      if (event.type === "tool-use") view.result(event.use, new Error("no such city"));
+    }
+    view.end();
+    return { lines: screen.lines.map((line) => line.trimEnd()), written };
+  }
+
+  it("shows thoughts and refusals, what failed and why, and times only of several calls", async () => {
+    expect((await shown("anthropic", "reasoning")).lines).toEqual([
+      "The user wants the weather. I will call get_weather.",
+      "I look it up.",
+      "✓ get_weather toolu_01think",
+      "│ city: Tromsø",
+      "│ → failed: no such city",
+      "finish tool-use (tool_use)",
+    ]);
+    expect((await shown("openai-chat", "refusal")).lines[0]).toBe("I'm sorry, I can't help with that.");
+    const { lines } = await shown("anthropic", "connection-cut");
+    expect(lines.slice(-3)).toEqual([
+      expect.stringMatching(/^refund_order +━+·+✗$/),
+      expect.stringMatching(/^write_file +━+·*✗$/),
+      "failed connection_lost: The stream ended before the provider ended the turn.",
+    ]);
+  });
+
+  it("says of a complete write that it waits, while the turn goes on", async () => {
+    const { lines, written } = await shown("anthropic", "parallel");
+    expect(written).toContain("waits for the end of the turn");
+    expect(lines.join("\n")).not.toContain("waits");
+  });
+
+  it("draws the last event though nothing comes after it, and nothing once it has ended", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const screen = terminal(80, 24);
+    const view = liveView(screen, plain);
+    for (const delta of ["a", "b"]) view.event({ type: "text-delta", delta });
+    expect(screen.lines).toEqual(["a"]);
+    vi.advanceTimersByTime(30);
+    expect(screen.lines).toEqual(["ab"]);
+    view.event({ type: "text-delta", delta: "c" });
+    view.end();
+    expect(screen.lines).toEqual(["abc"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("keeps the panel of a call without an id beside what the provider runs without one", () => {
+    const parts = [{ functionCall: { name: "look", args: {} } }, { executableCode: { code: "1" } }];
+    const answer = { candidates: [{ content: { role: "model", parts }, finishReason: "STOP" }] };
+    const screen = terminal(80, 24);
+    const view = liveView(screen, plain);
+    for (const event of google.parse(answer as never)) view.event(event);
+    view.end();
+    expect(screen.lines[0]!.trimEnd()).toBe("✓ look");
+  });
+
   it("of a reader who is not watching is a line for what happened", async () => {
     const { bytes } = loadFixture("anthropic", "truncated-by-length");
     const { events } = await readPieces(adapters[2]!.adapter, [bytes], undefined);
@@ -321,6 +420,18 @@ describe("liveView()", () => {
     view.end();
     expect(printed).toMatch(/ {2}error {5}\w+: truncated: /);
     expect(printed).toMatch(/ {2}finish {4}length \(max_tokens\)\n$/);
+
+    printed = "";
+    for (const event of textHelpers().parse("one\ntwo\n<helpers>\nlook()\n</helpers>")) {
+      view.event(event);
+      if (event.type === "tool-use") view.result(event.use, new Error("nothing there"));
+    }
+    expect(printed).toContain("  text      one\n            two\n");
+    expect(printed).toContain("  result    look -> failed: nothing there\n");
+    printed = "";
+    view.event({ type: "refusal-delta", delta: "I cannot." });
+    view.end();
+    expect(printed).toBe("  refusal   I cannot.\n");
   });
 });
 
@@ -345,6 +456,13 @@ describe("timeline()", () => {
       "a_name_that_is_…      ━━━━━━━━━━━━···●",
       "cut                     ·············✗",
     ]);
+  });
+
+  it("shows what is still open at the end, and nothing that steers the terminal", () => {
+    for (const isFailed of [false, true])
+      expect(timeline([span({ name: "f\u001B", inputMs: 500, outcomeMs: undefined, isFailed })], 1000, 38)).toEqual([
+        `f\uFFFD${" ".repeat(16)}━━━━━━━━━━·········`,
+      ]);
   });
 
   it("is never wider than the screen, and left out where there is no room or no time", () => {
@@ -383,6 +501,12 @@ describe("paced()", () => {
     expect((await pieces(true, 1e6)).length).toBeGreaterThan(10);
     expect(await pieces(true, undefined)).toHaveLength(1);
     expect(await pieces(false, 1e6)).toHaveLength(1);
+  });
+
+  it("gives little no more than 40 ms, and cuts one large event into pieces", () => {
+    const chunksOf = (text: string) => paced(recording(new TextEncoder().encode(text))).chunks;
+    expect(chunksOf("data: 1\n\ndata: 2\n\n").map(({ atMs }) => atMs)).toEqual([0, 40]);
+    expect(chunksOf(`${JSON.stringify("x".repeat(1000))}\n`)).toHaveLength(4);
   });
 
   it("leaves a timing as it is", () => {
