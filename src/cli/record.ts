@@ -12,7 +12,8 @@ Request headers, keys and cookies are passed on and never written.
 
   --wire NAME  record only requests of this wire: ${wireNames}
   --url URL    the endpoint, for example https://api.openai.com
-  --out FILE   the file for the first response (later ones get -2, -3, ...), or a folder for them
+  --out FILE   the file for the first response (later ones get -2, -3, ...), or a folder for them,
+               with a slash at its end if it is new
   --port N     default: a free port`;
 
 /** Records until it is interrupted. */
