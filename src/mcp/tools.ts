@@ -65,8 +65,11 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
 
   /** Concurrent calls share one listing, unless it was requested before the last change. */
   function list(): Promise<void> {
-    if (running?.changes !== changes) running = { changes, done: listNow().finally(() => (running = undefined)) };
-    return running.done;
+    if (running?.changes !== changes) {
+      const mine = { changes, done: listNow().finally(() => running === mine && (running = undefined)) };
+      running = mine;
+    }
+    return running!.done;
   }
 
   async function listNow(by?: AbortSignal): Promise<void> {
