@@ -146,6 +146,17 @@ describe("a write", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it("begins where another worker's record is gone once it is read, as when its run is forgotten", async () => {
+    const { work, ran, store } = setUp();
+    let isFirst = true;
+    const conflict = new ToolError("version_conflict", "There is one.");
+    const forgetting = failing(store, (verb) =>
+      verb === "put" && isFirst ? ((isFirst = false), conflict) : undefined,
+    );
+    expect(await work({}, { store: forgetting })).toEqual({ output: '{"ok":true}' });
+    expect(ran).toHaveLength(1);
+  });
+
   it("does not begin on a record that another version has written", async () => {
     const { work, ran, store } = setUp();
     await store.put("job/run%2Fa", { status: "paused" });
