@@ -1,4 +1,4 @@
-import { TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from "../errors.ts";
+import { cut, TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from "../errors.ts";
 import { definitionDigest } from "../execute/digest.ts";
 import { executableDigestOf } from "../execute/options.ts";
 import { jsonOf } from "../execute/output.ts";
@@ -132,10 +132,11 @@ export function reasonText(code: ToolErrorCode, message: string): string {
 export function errorOfReason(reason: unknown): ToolError | undefined {
   const [, code, message = ""] = /^\[([a-z_]+)\] ([^]*)$/.exec(typeof reason === "string" ? reason : "") ?? [];
   const known = TOOL_ERROR_CODES.find((one) => one === code);
-  return known && new ToolError(known, message.slice(0, MAX_MESSAGE));
+  return known && new ToolError(known, cut(message, MAX_MESSAGE));
 }
 
-const MAX_MESSAGE = 2_000;
+/** As much as `safeMessage()` leaves of what a program or a server says. */
+const MAX_MESSAGE = 4_000;
 
 function isPrincipal(value: unknown): value is { readonly id: string } {
   return typeof (value as { id?: unknown } | undefined)?.id === "string";

@@ -502,10 +502,13 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       expect((await outcome).use.error!.message).toBe("Tool act failed: ENOENT: open '[path]'");
     });
 
-    it("the code of a ToolError comes back", async () => {
-      const known = both(failing(new ToolError("tool_failed", "the server said no")));
+    it.each([
+      ["a word", "the server said no"],
+      ["many lines", Array.from({ length: 300 }, (_, at) => `line ${at}: no`).join("\n")],
+    ])("the code of a ToolError comes back, with %s", async (_, said) => {
+      const known = both(failing(new ToolError("tool_failed", said)));
       expect(await known.call("fail", {})).toMatchObject({
-        error: { code: "tool_failed", message: "Tool fail failed: the server said no" },
+        error: { code: "tool_failed", message: `Tool fail failed: ${said}` },
       });
     });
 
