@@ -109,8 +109,10 @@ export function describeStore(driver: StoreDriver): void {
       it("writes over this version only", async () => {
         const { version } = await store.put("a", 1);
         await store.put("a", 2, { expectedVersion: version });
-        await conflict(store.put("a", 3, { expectedVersion: version }));
-        await conflict(store.put("b", 3, { expectedVersion: version }));
+        expect((await conflict(store.put("a", 3, { expectedVersion: version }))).message).toMatch(
+          new RegExp(`^"a" has version \\d+, expected version ${version}\\. Nothing was written`),
+        );
+        expect((await conflict(store.put("b", 3, { expectedVersion: version }))).message).toMatch('"b" is not there');
         expect((await store.get("a"))!.value).toBe(2);
         expect(await store.get("b")).toBeUndefined();
       });
@@ -162,6 +164,8 @@ export function describeStore(driver: StoreDriver): void {
         expect(expiresAt).toBeLessThanOrEqual(Date.now() + 60_000 + 5);
         expect((await store.get("a"))!.expiresAt).toBe(expiresAt);
         expect((await store.list("a"))[0]!.expiresAt).toBe(expiresAt);
+        const ttlMs = 900 * YEAR_MS;
+        expect((await store.put("b", 1, { ttlMs })).expiresAt).toBeGreaterThan(before + ttlMs - 5);
       });
 
       it("makes the value vanish, from get, list and delete", async () => {
@@ -316,6 +320,7 @@ export function describeStore(driver: StoreDriver): void {
       });
 
       it("may be long", async () => {
+        await expect(store.get("é".repeat(5_000))).rejects.toThrow(/^Not a key of a store: .{100}\. Expected/);
         const key = storeKey("k", "x".repeat(5_000));
         await store.put(key, 1);
         expect((await store.list("k/"))[0]!.key).toBe(key);
@@ -397,6 +402,7 @@ export function describeStore(driver: StoreDriver): void {
       ["a version that is no number", (open) => open.put("a", 1, { expectedVersion: "1" as never })],
       ["a version that is none", (open) => open.put("a", 1, { expectedVersion: Number.NaN })],
       ["no time", (open) => open.put("a", 1, { ttlMs: 0 })],
+      ["a time beyond all plans", (open) => open.put("a", 1, { ttlMs: 1_001 * YEAR_MS })],
       ["an endless time", (open) => open.put("a", 1, { ttlMs: Infinity })],
       ["a time that is no number", (open) => open.put("a", 1, { ttlMs: "1h" as never })],
       ["a delete of nothing", (open) => open.delete("a", { expectedVersion: 0 })],
@@ -433,6 +439,16 @@ export function describeStore(driver: StoreDriver): void {
         await store.subscribe("a", async ({ key }) => void values.push((await store.get(key))?.value));
         await store.put("a", { n: 1 });
         await soon(() => expect(values).toEqual([{ n: 1 }]));
+      });
+
+      it("tells nothing before the writer's call has returned", async () => {
+        let isWriting = true;
+        const seen: boolean[] = [];
+        await store.subscribe("a", () => void seen.push(isWriting));
+        const written = store.put("a", 1);
+        isWriting = false;
+        await written;
+        await soon(() => expect(seen).toEqual([false]));
       });
 
       it("is not told of what was refused", async () => {
@@ -606,12 +622,15 @@ export function describeStore(driver: StoreDriver): void {
   });
 }
 
-async function conflict(asked: Promise<unknown>): Promise<void> {
+const YEAR_MS = 365 * 86_400_000;
+
+async function conflict(asked: Promise<unknown>): Promise<Error> {
   const error = await asked.then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
   expect(error).toMatchObject({ name: "ToolError", code: "version_conflict" });
+  return error as Error;
 }
 
 async function failure(asked: Promise<unknown>): Promise<Error> {

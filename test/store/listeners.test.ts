@@ -63,6 +63,7 @@ it("keeps nothing of a listener that is gone, and tells nobody after it was clea
   }
   expect(listeners.isEmpty).toBe(true);
   listen("a");
+  for (const stop of stops) stop(); // whoever left does not take along who came later
   listeners.tellMissed();
   listeners.clear();
   listeners.tell({ key: "a", type: "put" });

@@ -14,6 +14,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Store, StoreChange } from "../../src/store/index.ts";
+import { isBusy } from "../../src/store/sqlite-file.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { startProcess } from "./process.ts";
 import { soon } from "../soon.ts";
@@ -266,6 +267,18 @@ describe("a file that is not right is refused and left as it is", () => {
 });
 
 describe("while another process writes for long", () => {
+  // https://sqlite.org/rescode.html: SQLITE_BUSY, _BUSY_RECOVERY, _BUSY_SNAPSHOT, _LOCKED, _ERROR, _FULL
+  it.each([
+    [5, true],
+    [261, true],
+    [517, true],
+    [6, true],
+    [1, false],
+    [13, false],
+  ])("an error with the code %i passes: %s", (errcode, passes) => {
+    expect(isBusy(Object.assign(new Error("no"), { errcode }))).toBe(passes);
+  });
+
   it("reads go on, writes wait without holding up this process", async () => {
     const store = storeOf(path);
     await store.put("a", 1);
@@ -416,6 +429,17 @@ it("looks every 50 ms for what others wrote, while somebody listens and no longe
   await store.subscribe("a/", () => {});
   await store.close();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it("tells nothing more once a listener has closed it", async () => {
+  const store = storeOf(path);
+  const seen: string[] = [];
+  await store.subscribe("", ({ key }) => {
+    seen.push(key);
+    void store.close();
+  });
+  await Promise.all([store.put("a", 1), store.put("b", 1)]);
+  expect(seen).toEqual(["a"]);
 });
 
 it("tells a new listener nothing of what others wrote before", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Redis } from "ioredis";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { memoryStore, storeKey } from "../../src/store/index.ts";
 import { openBackend, type Backend, type OpenStore } from "./backends.ts";
 import { describeStore, type StoreDriver, type StorePlace } from "./conformance.ts";
@@ -93,4 +93,17 @@ function shared(
 // What is stored is found again by later versions.
 it("a key is the same in every version", () => {
   expect(storeKey("run", "a/b é", "\ud800é", 7)).toBe("run/a%2Fb%20%C3%A9/%uD800%C3%A9/7");
+});
+
+it("what is over does not fill the memory, though nobody asks for it", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const store = memoryStore();
+  for (let index = 0; index < 1_500; index++) await store.put(`over/${index}`, 1, { ttlMs: 10 });
+  vi.setSystemTime(Date.now() + 11);
+  const remove = vi.spyOn(Map.prototype, "delete");
+  for (let index = 0; index < 1_500; index++) await store.put("a", index);
+  const removed = new Set(remove.mock.calls.map(([key]) => key as unknown));
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  expect(removed.size).toBe(1_500);
 });
