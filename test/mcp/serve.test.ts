@@ -463,10 +463,13 @@ it("an McpServer is as good, and tools that join later are offered", async () =>
   serveMcp(server, registry);
   const client = await connections["client 2, MCP 2025"](server.server);
   registry.register(fails);
+  registry.register(defineTool({ name: "look", inputSchema: city, effect: "read", execute: () => "sun" }));
+  expect(client.getServerCapabilities()?.tools).toEqual({ listChanged: true });
   expect((await client.listTools()).tools.map(({ name, annotations }) => [name, annotations])).toEqual([
     // It may be repeated, which does not mean that it only adds (canvas-mcp#204).
     ["math.greet__all", { readOnlyHint: false, destructiveHint: true, idempotentHint: true }],
     ["fails", { readOnlyHint: false, destructiveHint: true, idempotentHint: false }],
+    ["look", { readOnlyHint: true, destructiveHint: false, idempotentHint: true }],
   ]);
 });
 
