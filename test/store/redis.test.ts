@@ -1,7 +1,7 @@
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { Cluster, Redis } from "ioredis";
 import { createClient, createClientPool, createCluster, createSentinel } from "redis";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { redisStore, type IoRedisClient, type NodeRedisClient } from "../../src/store/redis.ts";
 import { onRedis, redisMissing, startRedis, type RedisServer } from "./redis-server.ts";
 import { soon } from "../soon.ts";
@@ -29,6 +29,32 @@ it("settings that cannot be meant are refused", () => {
   // Else it would be the store of every other application that gives none.
   expect(() => redisStore(client, { prefx: "my-app" } as never)).toThrow(/no option "prefx". Did you mean prefix\?/);
   expect(() => redisStore(client, "my-app" as never)).toThrow(/takes an object, \{ prefix, timeoutMs \}, got a string/);
+});
+
+// What is stored is found again by later versions.
+it("has its keys under the same name in every version, and waits 10 s for an answer", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const sent: string[][] = [];
+  const client = {
+    status: "ready",
+    duplicate: () => {},
+    call(...command: string[]) {
+      sent.push(command);
+      return new Promise(() => {});
+    },
+  };
+  const failed = vi.fn();
+  void redisStore(client as never)
+    .get("a")
+    .catch(failed);
+  expect(sent).toEqual([["GET", "{toolstream}:entry:a"]]);
+  await vi.advanceTimersByTimeAsync(9_900);
+  expect(failed).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(failed).toHaveBeenCalledWith(
+    expect.objectContaining({ code: "store_failed", message: expect.stringContaining("no answer within 10000 ms") }),
+  );
 });
 
 describe.skipIf(redisMissing !== undefined)(onRedis("on a server"), () => {

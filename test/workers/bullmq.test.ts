@@ -353,6 +353,14 @@ describe.skipIf(redisMissing !== undefined)(onRedis("on Redis"), () => {
       expect((await admin().getJobs()).map(({ name }) => name)).toEqual(["greet"]);
     });
 
+    it("finds its workers, of whichever version, where no queue is named", async () => {
+      const tool = defineTool({ name: "greet", inputSchema: z.object({}), execute: () => "Hello." });
+      const { worker } = work([tool], { queue: undefined });
+      expect(worker.toKey("wait")).toBe("bull:toolstream:wait");
+      const { call } = callers([tool], { queue: undefined });
+      expect(await call("greet", {})).toMatchObject({ status: "completed", output: "Hello." });
+    });
+
     it("takes clients of ioredis and of redis", async () => {
       const io = new Redis(server.port, "127.0.0.1", { maxRetriesPerRequest: null });
       const node = createClient({ url: server.url });
