@@ -38,19 +38,13 @@ function lists(
   wires: ReadonlySet<WireItem>,
   keysOf: (wire: WireItem) => readonly string[],
 ): (key: string) => WireItem | undefined {
-  const byKey = new Map<string, WireItem[]>();
-  for (const wire of [...wires].toReversed()) {
-    for (const key of keysOf(wire)) {
-      const list = byKey.get(key);
-      if (list === undefined) byKey.set(key, [wire]);
-      else list.push(wire);
-    }
-  }
+  const keyed = [...wires].toReversed().flatMap((wire) => keysOf(wire).map((key) => ({ key, wire })));
+  const byKey = Map.groupBy(keyed, ({ key }) => key);
   return (key) => {
     const list = byKey.get(key);
     let next = list?.pop();
-    while (next !== undefined && !wires.has(next)) next = list!.pop();
-    return next;
+    while (next !== undefined && !wires.has(next.wire)) next = list!.pop();
+    return next?.wire;
   };
 }
 
