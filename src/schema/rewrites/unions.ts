@@ -273,12 +273,10 @@ export const typeArrayToAnyOf: Rewrite = {
       lose(`type ${types.join(" or ")} beside anyOf is left out.`);
       return without(node, ["type"]);
     }
+    const keywords = Object.keys(rest);
     const about = (wanted: string | undefined) => {
-      const keywords = Object.keys(rest);
-      return only(
-        rest,
-        keywords.filter((keyword) => typeOfKeyword(keyword) === wanted),
-      );
+      const those = keywords.filter((keyword) => typeOfKeyword(keyword) === wanted);
+      return only(rest, those);
     };
     const branches = types.flatMap((one) => {
       const branch = { type: one, ...about(one === "integer" ? "number" : one) };
