@@ -182,7 +182,7 @@ export class Envelopes implements JsonConsumer {
           return at + 1;
         }
         if (this.#areArguments) this.#hasArguments = true;
-        else if (!isName(this.#key) && !isId(this.#key) && !isForm(this.#key)) this.#strange ??= this.#key;
+        else if (!KNOWN.includes(this.#key)) this.#strange ??= this.#key;
         this.#expected = "in value";
         this.#value = new ValueEnd();
         this.#kept = "";
@@ -270,11 +270,11 @@ export class Envelopes implements JsonConsumer {
 
   #endValue(): void {
     const key = this.#key;
-    if (isName(key)) {
+    if (NAMES.includes(key)) {
       this.#name ??= textOf(this.#kept).trim();
       // The id may follow, but models that send one usually send it first, and readers wait for the name.
       this.#named(this.#name);
-    } else if (isId(key)) this.#id ??= textOf(this.#kept);
+    } else if (IDS.includes(key)) this.#id ??= textOf(this.#kept);
     else if (this.#areArguments && this.#isText) this.#call!.args(textOf(this.#kept));
   }
 }
@@ -291,18 +291,10 @@ const CLOSE_LIST = 93;
 const OPEN = 123;
 const CLOSE = 125;
 
-function isName(key: string): boolean {
-  return key === "name" || key === "function" || key === "tool_name";
-}
-
-function isId(key: string): boolean {
-  return key === "id" || key === "call_id" || key === "tool_call_id";
-}
-
-/** Other keys of a call in OpenAI's wire format. */
-function isForm(key: string): boolean {
-  return key === "type" || key === "index";
-}
+const NAMES = ["name", "function", "tool_name"];
+const IDS = ["id", "call_id", "tool_call_id"];
+/** Those, and the other keys of a call in OpenAI's wire format. */
+const KNOWN = [...NAMES, ...IDS, "type", "index"];
 
 /** The text of a JSON string; anything else unchanged. */
 function textOf(json: string): string {
