@@ -128,13 +128,13 @@ export const toolChoice = (
   choice: ToolChoice,
   options: { readonly parallel?: boolean | undefined } = {},
 ): { tool_choice: WireToolChoice } => {
-  const tool_choice = wireChoice(checkedChoice(choice, options));
+  const tool_choice = choiceOf(checkedChoice(choice, options));
   const { parallel = true } = options;
   const isAlone = !parallel && tool_choice.type !== "none";
   return { tool_choice: { ...tool_choice, ...(isAlone && { disable_parallel_tool_use: true }) } };
 };
 
-function wireChoice(choice: ToolChoice): WireToolChoice {
+function choiceOf(choice: ToolChoice): WireToolChoice {
   if (choice === "required") return { type: "any" };
   if (typeof choice === "string") return { type: choice };
   if ("name" in choice) return { type: "tool", name: toolName(choice.name) };

@@ -9,11 +9,7 @@ import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 
 /** Letters, digits, `_`, `.`, `:` and `-`, the first a letter or `_`; 128 characters, as for generateContent. */
-export const toolName: (name: string) => string = safeToolName({
-  allowed: /[A-Za-z0-9_.:-]/,
-  allowedFirst: /[A-Za-z_]/,
-  maxLength: 128,
-});
+export const toolName = safeToolName({ allowed: /[A-Za-z0-9_.:-]/, allowedFirst: /[A-Za-z_]/, maxLength: 128 });
 
 const dialect = describedSchema();
 

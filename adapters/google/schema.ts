@@ -34,18 +34,13 @@ import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { checkSpelling } from "../../src/tool/option-names.ts";
-import type { Tool } from "../../src/tool/tool.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { anyOfAlone, enumFormat, filledObjects } from "./rewrites.ts";
 import type { GoogleFunctionDeclaration, GoogleSchemaTool, GoogleTool } from "./wire.ts";
 
 /** Letters, digits, `_`, `.`, `:` and `-`, the first a letter or `_`; 128 characters. https://ai.google.dev/api/caching#FunctionDeclaration */
-export const toolName: (name: string) => string = safeToolName({
-  allowed: /[A-Za-z0-9_.:-]/,
-  allowedFirst: /[A-Za-z_]/,
-  maxLength: 128,
-});
+export const toolName = safeToolName({ allowed: /[A-Za-z0-9_.:-]/, allowedFirst: /[A-Za-z_]/, maxLength: 128 });
 
 /** `parametersJsonSchema`: JSON Schema. */
 const jsonSchemaDialect: readonly Rewrite[] = describedSchema();
@@ -125,9 +120,9 @@ export const tools: GoogleTools = (source, options: GoogleToolsOptions = {}): an
     toolName,
     plain: dialect === "schema" ? schemaDialect : jsonSchemaDialect,
     options,
-    make: (tool: Tool, { name, schema }) => ({
+    make: ({ description }, { name, schema }) => ({
       name,
-      ...(tool.description !== undefined && { description: tool.description }),
+      ...(description !== undefined && { description }),
       ...(hasParameters(schema) && { [key]: schema }),
     }),
   });

@@ -63,12 +63,12 @@ export interface ToolChoiceOptions {
 export const toolChoice = (choice: ToolChoice, options: ToolChoiceOptions = {}): ToolChoiceParams => {
   const { parallel } = options;
   return {
-    tool_choice: choiceParam(choice, options),
+    tool_choice: choiceOf(choice, options),
     ...(parallel !== undefined && { parallel_tool_calls: parallel }),
   };
 };
 
-function choiceParam(wanted: ToolChoice, options: ToolChoiceOptions): ChatCompletionToolChoiceOption {
+function choiceOf(wanted: ToolChoice, options: ToolChoiceOptions): ChatCompletionToolChoiceOption {
   const choice = checkedChoice(wanted, options);
   if (typeof choice === "string") return choice;
   const { tools: source = [] } = options;

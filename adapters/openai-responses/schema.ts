@@ -25,11 +25,7 @@ import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 
 /** `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`. OpenAI takes a digit at the front, too; Kimi and Gemini, behind OpenRouter, do not. */
-export const toolName: (name: string) => string = safeToolName({
-  allowed: /[a-zA-Z0-9_-]/,
-  allowedFirst: /[a-zA-Z_]/,
-  maxLength: 64,
-});
+export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, allowedFirst: /[a-zA-Z_]/, maxLength: 64 });
 
 /**
  * The tools as `responses.create()` takes them. A tool whose schema is a string becomes a custom tool: the model writes

@@ -1,7 +1,7 @@
 import { safeToolName } from "../../src/tool/names.ts";
 
 /** Names appear in JSON, or between marks that contain none of these characters. */
-export const anyName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_.-]/, maxLength: 128 });
+export const anyName = safeToolName({ allowed: /[a-zA-Z0-9_.-]/, maxLength: 128 });
 
 /** The end of the name that begins here. Models write some before it: `functions.` */
 export function endOfName(text: string, at: number): number {
