@@ -2,10 +2,11 @@ import type { WrittenCall } from "../../src/text/dialect.ts";
 import { placeOf, pythonOf } from "../../src/text/python/write.ts";
 import type { HelperMetadata } from "./calls.ts";
 import { parameterNames, propertiesOf } from "./names.ts";
+import { dependsOn } from "./run-block.ts";
 
 /** Calls as lines of Python. A call in the arguments of another has no line of its own. */
 export function linesOf(calls: readonly WrittenCall[]): string[] {
-  const needed = new Set(calls.flatMap(({ metadata }) => (metadata as Partial<HelperMetadata>).dependsOn ?? []));
+  const needed = new Set(calls.flatMap(dependsOn));
   return calls.flatMap((call) => {
     const { step, variable } = call.metadata as Partial<HelperMetadata>;
     if (typeof variable === "string") return [`${variable} = ${callOf(call)}`];
