@@ -219,8 +219,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const content = spoken(message.content);
     if (content) this.#content(content, reasoned, told, isMarked);
     this.#refusal(message.refusal, told);
-    const { tool_calls: calls } = message;
-    const { provider_specific_fields: fields } = message;
+    const { tool_calls: calls, provider_specific_fields: fields } = message;
     const ran = isObject(fields) ? resultsOf(fields) : undefined;
     if (isObject(calls) && !told.calls)
       this.#toolCalls((Array.isArray(calls) ? calls : [calls]) as WireToolCall[], whole, ran);
