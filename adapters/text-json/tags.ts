@@ -41,9 +41,10 @@ export interface TagNotation {
   readonly around?: readonly [begin: string, end: string];
   /** Only what follows distinguishes a call without a section from another notation, or other XML. */
   readonly isCommon: boolean;
-  /** The ends of parameters have names, too, and a parameter may have others in it: lists and objects. */
-  readonly isNested?: boolean;
-  /** What all its tags begin with. A model may write nothing else of the tag that begins a parameter. */
+  /**
+   * What all tags begin with where the ends of parameters have names, too. A parameter may then have others in it, lists
+   * and objects; and a model may write nothing else of the tag that begins one.
+   */
   readonly mark?: string;
 }
 
@@ -305,7 +306,7 @@ export class TagBlock implements BlockReader {
    * part. A call that begins in the value is quoted, with all its tags.
    */
   #meaningOf(tag: Tag, text: string): TagMeaning {
-    if (this.#notation.isNested === true) return this.#nesting(tag);
+    if (this.#notation.mark !== undefined) return this.#nesting(tag);
     const quoted = this.#quoted;
     if (isEnd(tag, "parameter")) {
       const next = this.#next(tag, text);

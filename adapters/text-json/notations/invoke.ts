@@ -89,7 +89,6 @@ const spacedTags: TagNotation = {
   parameterEnd: "end",
   sectionEnds: [SECTION_END],
   isCommon: false,
-  isNested: true,
   // https://github.com/vllm-project/vllm/pull/51075
   mark: SPACE,
   tagAt(text, at) {
