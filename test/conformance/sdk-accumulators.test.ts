@@ -521,10 +521,15 @@ const item: fc.Arbitrary<Json[]> = fc.oneof(
   fc.base64String().map((encrypted_content) => [{ type: "compaction", encrypted_content }]),
   fc.constantFrom("developer", "assistant").map((role) => [{ type: "additional_tools", role, tools: [] }]),
 );
+/** What the API's ids begin with. */
+function prefixOf(type: string): string {
+  return { message: "msg", function_call: "fc", custom_tool_call: "ctc" }[type] ?? type;
+}
+
 const response = fc.record({
   items: fc
     .array(item, { maxLength: 6 })
-    .map((items) => items.flat().map((one, i) => ({ id: `${one["type"] as string}_${i}`, ...one }))),
+    .map((items) => items.flat().map((one, i) => ({ id: `${prefixOf(one["type"] as string)}_${i}`, ...one }))),
   end: fc.constantFrom("completed", "completed", "max_output_tokens", "content_filter", "failed"),
   hasOutput: fc.boolean(),
   usage: fc.record({
