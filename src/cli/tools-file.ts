@@ -89,7 +89,7 @@ function fromEntry(path: string, given: unknown, at: number): Tool {
   const { name, description, effect } = entry;
   // In a request, a function without a schema has no parameters.
   const none = entry !== given || entry["type"] === "function" ? { type: "object" } : undefined;
-  const parameters = SCHEMAS.map((key) => entry[key]).find((schema) => (schema ?? undefined) !== undefined) ?? none;
+  const parameters = SCHEMAS.map((key) => entry[key]).find((schema) => schema !== undefined) ?? none;
   if (typeof name !== "string") {
     const keys = Object.keys(given as object).join(", ") || "nothing";
     throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} has no name, but ${keys}. ${SHAPE}`);
