@@ -3,7 +3,7 @@
  * can compare versions without reading the value. Next to the entries, which expire by themselves, are kept:
  *
  * KEYS[2] a sorted set of all keys, by name: what `list()` reads
- * KEYS[3] a sorted set of the expiring keys, by time: each write removes some expired ones from both sets
+ * KEYS[3] a sorted set of the expiring keys, by time: each put removes some expired ones from both sets
  * KEYS[4] the last version
  */
 const HEAD = `
@@ -61,7 +61,6 @@ return { 1, version, expires }
 
 /** ARGV: key, expected version or "", channel. Returns { 1 }, { 0, stored version } or { 2 }: nothing was there. */
 export const DELETE = `${HEAD}
-${SWEEP}
 if not exists then return { 2 } end
 if ARGV[2] ~= '' and ARGV[2] ~= version then return { 0, version or '0' } end
 redis.call('PUBLISH', ARGV[3], 'delete ' .. ARGV[1])
