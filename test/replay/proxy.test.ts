@@ -156,8 +156,9 @@ describe("the recording proxy", () => {
     const url = await endpoint((request, response) => {
       seen = request.headers;
       response.setHeader("set-cookie", ["a=1", "b=2"]);
-      response.writeHead(201, { "content-encoding": "gzip", "x-request-id": "7" });
-      response.end(gzipSync(wholeBody));
+      const zipped = gzipSync(wholeBody);
+      response.writeHead(201, { "content-encoding": "gzip", "content-length": zipped.length, "x-request-id": "7" });
+      response.end(zipped);
     });
     const kept: Kept[] = [];
     const proxy = await recordingProxy({ url, onRecording: (...recorded) => kept.push(recorded) });
