@@ -23,7 +23,7 @@ const limits = {
   "./execute/telemetry": "1.4 kB",
   "./run": "61.7 kB",
   "./mcp": "33.5 kB",
-  "./replay": "8.5 kB",
+  "./replay": "8.6 kB",
   "./store": "6.1 kB",
   "./store/redis": "7.1 kB",
   "./store/sqlite": "7.2 kB",

@@ -60,7 +60,7 @@ export async function run(args: readonly string[]): Promise<number> {
       json: { type: "boolean" },
     },
   });
-  if (positionals.every((path) => path === "")) throw new UsageError(`replay needs at least one file.\n\n${usage}`);
+  if (positionals.length === 0) throw new UsageError(`replay needs at least one file.\n\n${usage}`);
   const speed = speedOf(values.speed);
   checkIsNoNotation(values.wire);
   const wire = values.wire === undefined ? undefined : recordedAdapterNamed(values.wire).name;

@@ -13,19 +13,23 @@ export class UsageError extends CommandError {
 }
 
 /**
- * `parseArgs()` of node:util, which names what it does not know.
+ * `parseArgs()` of node:util, which names what it does not know. An empty argument, mostly a variable that is not set,
+ * would stand for the current folder.
  *
  * @throws UsageError
  */
 export function parseOptions<const Config extends ParseArgsConfig>(
   config: Config,
 ): ReturnType<typeof parseArgs<Config>> {
+  let parsed: ReturnType<typeof parseArgs<Config>>;
   try {
-    return parseArgs(config);
+    parsed = parseArgs(config);
   } catch (error) {
     const isOurs = String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS_");
     throw isOurs ? new UsageError(mistakeIn(messageOf(error), Object.keys(config.options ?? {}))) : error;
   }
+  if ((parsed.positionals as readonly string[]).includes("")) throw new UsageError("An argument is empty.");
+  return parsed;
 }
 
 /** For an unknown option, the first sentence names the mistake, and the rest is about names that begin with a dash. */

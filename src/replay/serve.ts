@@ -91,6 +91,9 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   if (directory !== undefined && !(await isDirectory(directory))) {
     throw new TypeError(`fixtures: there is no directory ${resolve(directory)}`);
   }
+  if (!Array.isArray(origins)) {
+    throw new TypeError(`origins is a list, ["http://localhost:5173"], got ${JSON.stringify(origins)}`);
+  }
   const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
   if (wrong !== undefined) {
     throw new TypeError(

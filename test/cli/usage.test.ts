@@ -33,7 +33,10 @@ describe("toolstream", () => {
     [["repaly"], 'there is no command "repaly". Did you mean replay?'],
     [["help", "frobnicate"], 'there is no command "frobnicate"'],
     [["replay"], "replay needs at least one file"],
-    [["replay", ""], "replay needs at least one file"],
+    // A folder of that name would be the current one, whose programs would be started.
+    [["replay", ""], "An argument is empty."],
+    [["tools", ""], "An argument is empty."],
+    [["serve", ""], "An argument is empty."],
     [["replay", "x", "--wire", "hermes"], "hermes is how calls are written in a text, not a wire: use --text hermes."],
     [["replay", "x", "--wire", "text-json/kimi"], "not a wire: use --text kimi."],
     [["replay", "x", "--wire", "text-helpers"], "not a wire: use --text helpers."],

@@ -78,6 +78,9 @@ describe("the replay server", () => {
       const [, headers] = await ask("http://localhost:5174", method);
       expect(headers).not.toHaveProperty("access-control-allow-origin");
     }
+    await expect(serve({ origins: origin as never })).rejects.toThrow(
+      'origins is a list, ["http://localhost:5173"], got',
+    );
     for (const none of ["http://localhost:5173/", "*"])
       await expect(serve({ origins: [none] })).rejects.toThrow(
         `"${none}" in origins is not an origin as browsers send it`,
