@@ -193,7 +193,11 @@ describe("functionSchema()", () => {
       Text: text,
     };
     const schema = object(
-      { p: { $ref: "#/$defs/Pair", minProperties: 1 }, l: { $ref: "#/$defs/Long", minLength: 1 } },
+      {
+        p: { $ref: "#/$defs/Pair", minProperties: 1 },
+        r: { $ref: "#/$defs/Pair", required: ["a"] },
+        l: { $ref: "#/$defs/Long", minLength: 1 },
+      },
       { $defs },
     );
     expect(lowerSchema(schema, functionSchema())).toEqual({ schema, losses: [] });

@@ -151,7 +151,8 @@ const declareRequired: Rewrite = {
   apply(node) {
     const properties = propertiesOf(node);
     const missing = requiredOf(node).filter((name) => !Object.hasOwn(properties, name));
-    if (missing.length === 0) return node;
+    // What a reference points to has properties of its own, and their list would stand beside it a second time.
+    if (missing.length === 0 || Object.hasOwn(node, "$ref")) return node;
     const { additionalProperties: other } = node;
     const added = missing.map((name) => [name, isRecord(other) ? { ...other } : {}]);
     return { ...node, properties: { ...properties, ...Object.fromEntries(added) } };
