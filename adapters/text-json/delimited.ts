@@ -3,7 +3,7 @@ import { Kept } from "../../src/text/kept.ts";
 import { find, isSpace, look, lookFor, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
-import { FOLLOWED } from "./block.ts";
+import { endOfGap, FOLLOWED } from "./block.ts";
 
 /** The marks of a call whose strings stand between delimiters. */
 export interface Delimiters {
@@ -145,7 +145,7 @@ export class DelimitedCall implements BlockReader {
   /** @param from the end of the arguments of a bare call */
   #endBare(text: string, from: number): number | "maybe" {
     const { close, open, next = [] } = this.#marks;
-    const at = skipSpace(text, from);
+    const at = endOfGap(text, from, /\s/);
     const mark = at === text.length ? "maybe" : lookFor(text, at, [close, open, ...next]);
     if (mark === "maybe") return mark;
     if (mark !== undefined || text.slice(from, at).includes("\n")) this.#call!.done();

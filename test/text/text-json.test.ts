@@ -1913,6 +1913,13 @@ describe("a call of gemma", () => {
     await expectRead(textJson("gemma"), text, outcomes, said);
   });
 
+  it("without any mark is read in a time that grows with what stands behind it", async () => {
+    const start = busyMs();
+    const { turn } = await readText(textJson("gemma"), `${bare}${"\n".repeat(60_000)}Done.`.split(""), sharedTools);
+    expect(outcomesOf(turn)).toEqual([oslo]);
+    expect(busyMs() - start).toBeLessThan(3000);
+  });
+
   it("without any mark waits for the end of the turn", async () => {
     const read = async (reason: "stop" | "length") => {
       const source = [
