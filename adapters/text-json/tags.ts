@@ -1,4 +1,4 @@
-import { find, look, skipSpace } from "../../src/text/look.ts";
+import { find, look, lookFor, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "./block.ts";
@@ -284,9 +284,11 @@ export class TagBlock implements BlockReader {
 
   /** Counts the elements of the value's own that are named like a parameter: `<parameter>`. */
   #element(text: string, at: number): "text" | "maybe" {
-    const found = look(text, at, this.#notation.parameterEnd.replace("/", "").slice(0, -1));
-    if (found === "yes") this.#quoted.elements++;
-    return found === "maybe" ? found : "text";
+    const begin = this.#notation.parameterEnd.replace("/", "").slice(0, -1);
+    const found = lookFor(text, at, [`${begin}>`, `${begin} `]);
+    if (found === "maybe") return found;
+    if (found !== undefined) this.#quoted.elements++;
+    return "text";
   }
 
   /** Whether the value can end only behind something that has not come right before. */

@@ -2434,6 +2434,16 @@ describe("a value that is XML with elements named like parameters", () => {
       const written = notations[name].writeCalls([call]);
       await expectRead(textJson(name), written, [{ path: "a.xml", content }]);
     }
+    // The end of another element is none of a parameter's.
+    const doubled = `<${tag}s>1</${tag}s>\n</${tag}>`;
+    const call = {
+      id: null,
+      name: "write_file",
+      args: { path: "a.xml", content: doubled },
+      tool: undefined,
+      metadata: {},
+    };
+    await expectRead(textJson(name), notations[name].writeCalls([call]), ["invalid_call"]);
   });
 });
 
