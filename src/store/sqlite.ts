@@ -259,10 +259,10 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
     async close() {
       if (isClosed) return;
+      stopWatching();
+      listeners.clear(); // before the last writes: a listener may close the store, too
       writeAll();
       isClosed = true;
-      stopWatching();
-      listeners.clear();
       database.close();
     },
   };

@@ -154,8 +154,9 @@ describe("writes of one moment", () => {
     expect(await store.list("")).toEqual([]);
   });
 
-  it("are made before the store is closed", async () => {
+  it("are made before the store is closed, also where a listener closes it", async () => {
     const store = storeOf(path);
+    await store.subscribe("", () => void store.close());
     const written = store.put("a", 1);
     await store.close();
     expect(await written).toMatchObject({ value: 1 });
