@@ -177,8 +177,10 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   }
 
   function tellChanges(): void {
-    for (const { version, key, deleted } of changesAfter.all(seenVersion)) {
-      seenVersion = version as number;
+    const changes = changesAfter.all(seenVersion);
+    // Before they are told: a listener that subscribes comes here again.
+    seenVersion = (changes.at(-1)?.["version"] as number | undefined) ?? seenVersion;
+    for (const { key, deleted } of changes) {
       listeners.tell({ key: key as string, type: deleted === 1 ? "delete" : "put" });
     }
   }

@@ -443,6 +443,17 @@ it("tells nothing more once a listener has closed it", async () => {
   expect(seen).toEqual(["a"]);
 });
 
+it("tells of each write once, though a listener subscribes meanwhile", async () => {
+  const store = storeOf(path);
+  const seen: string[] = [];
+  await store.subscribe("a/", ({ key }) => {
+    seen.push(key);
+    void store.subscribe("b/", () => {});
+  });
+  await Promise.all(["a/1", "a/2", "a/3"].map((key) => store.put(key, 1)));
+  expect(seen).toEqual(["a/1", "a/2", "a/3"]);
+});
+
 it("tells a new listener nothing of what others wrote before", async () => {
   vi.useFakeTimers();
   const store = storeOf(path);
