@@ -53,8 +53,7 @@ export async function prepareTurn(
   };
   const change = (await prepareStep?.(step)) ?? {};
   checkChange(change, step, model.adapter.name, tools);
-  // Read again: it may have registered some, or refreshed those of a server.
-  const { model: asked = model, messages = trimmed, tools: offered = offer() } = change;
+  const { model: asked = model, messages = trimmed, tools: given = step.tools } = change;
   const { instructions = step.instructions, toolChoice = step.toolChoice, stop } = change;
   const name = messages === trimmed ? selected : "prepareStep().messages";
   const sent = paired(messages, model, name);
@@ -63,7 +62,8 @@ export async function prepareTurn(
     model: asked,
     // What is stored has no halves of characters; what a hook has shortened may.
     messages: all === said ? sent : wellFormed(sent),
-    tools: toolList(offered),
+    // Read again: it may have registered some, or refreshed those of a server.
+    tools: toolList(given === step.tools ? offer() : given),
     instructions: instructions?.toWellFormed(),
     toolChoice,
   };

@@ -299,7 +299,10 @@ describe("prepareStep", () => {
     expect(short(messages)[2]).toMatch(/read/);
   });
 
-  it("may register tools, which its turn offers", async () => {
+  it.each([
+    ["nothing", () => undefined],
+    ["what it was given", (step: Step) => ({ ...step })],
+  ])("may register tools, which its turn offers, and return %s", async (_, change) => {
     const registry = new ToolRegistry([counted("search").tool]);
     const found = counted("found");
     const model = scripted(callOf("search"), callOf("found"), { text: "Done." });
@@ -307,7 +310,10 @@ describe("prepareStep", () => {
       model,
       tools: registry,
       store: memoryStore(),
-      prepareStep: ({ step }) => void (step === 1 && registry.register(found.tool)),
+      prepareStep(step) {
+        if (step.step === 1) registry.register(found.tool);
+        return change(step);
+      },
     });
     expect(await orchestrator.run({ conversationId, input })).toMatchObject({ status: "completed" });
     expect(asked(model).map(({ tools }) => tools)).toEqual([["search"], ["search", "found"], ["search", "found"]]);
