@@ -67,6 +67,8 @@ export class TagBlock implements BlockReader {
   readonly #marker: string;
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
+  /** How elements of a value's own begin that are named like a parameter: `<parameter>`. */
+  readonly #elements: readonly string[];
   #call: CallWriter | undefined;
   #args: TypedArguments | undefined;
   /** Arguments that are one JSON object instead of parameters. */
@@ -87,6 +89,8 @@ export class TagBlock implements BlockReader {
     this.#marker = marker;
     this.#writer = writer;
     this.#context = context;
+    const begin = notation.parameterEnd.replace("/", "").slice(0, -1);
+    this.#elements = [`${begin}>`, `${begin} `];
   }
 
   read(text: string, at: number): number {
@@ -282,10 +286,9 @@ export class TagBlock implements BlockReader {
     }
   }
 
-  /** Counts the elements of the value's own that are named like a parameter: `<parameter>`. */
+  /** Counts the elements of the value's own that are named like a parameter. */
   #element(text: string, at: number): "text" | "maybe" {
-    const begin = this.#notation.parameterEnd.replace("/", "").slice(0, -1);
-    const found = lookFor(text, at, [`${begin}>`, `${begin} `]);
+    const found = lookFor(text, at, this.#elements);
     if (found === "maybe") return found;
     if (found !== undefined) this.#quoted.elements++;
     return "text";
