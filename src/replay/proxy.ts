@@ -214,7 +214,10 @@ function endpointUrl(url: string): URL {
 function upstreamUrl(base: URL, pathname: string, search: string): URL {
   const target = new URL(base);
   target.pathname = base.pathname.replace(/\/$/, "") + pathname;
-  for (const name of new URLSearchParams(search).keys()) target.searchParams.delete(name);
+  for (const name of new URLSearchParams(search).keys()) {
+    // Writes the query anew, which is sent as it was given if it need not be changed.
+    if (target.searchParams.has(name)) target.searchParams.delete(name);
+  }
   target.search = [target.search.slice(1), search.slice(1)].filter((part) => part !== "").join("&");
   return target;
 }

@@ -188,6 +188,15 @@ describe("the recording proxy", () => {
     expect(asked).toEqual(["/base/v1?key=k&alt=json", "/base/v1?key=k&alt=sse&a=%20&a=2"]);
   });
 
+  it("sends the query of the endpoint as it was given, where the client's has no parameter of its own for it", async () => {
+    const asked: (string | undefined)[] = [];
+    const url = await endpoint((request, response) => void response.end(`${asked.push(request.url)}`));
+    const proxy = await recordingProxy({ url: `${url}/?filter=a%20b~&flag` });
+    onTestFinished(() => proxy.close());
+    await (await fetch(`${proxy.url}/v1?a=1`)).text();
+    expect(asked).toEqual(["/v1?filter=a%20b~&flag&a=1"]);
+  });
+
   it("passes the headers on before there is a body", async () => {
     const url = await endpoint((_, response) => response.writeHead(200, { "x-request-id": "7" }).flushHeaders());
     const proxy = await recordingProxy({ url });
